@@ -1,0 +1,1 @@
+"""Search with a sense of meaning: contextually propagated term weights (CPTW)."""

@@ -1,0 +1,1 @@
+"""The write path: documents, expanded by a model, into Elasticsearch or OpenSearch."""

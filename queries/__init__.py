@@ -1,0 +1,1 @@
+"""The read path: expanded queries to Elasticsearch or OpenSearch, and hits back."""
