@@ -28,6 +28,7 @@ from cptw_search.propagation import (
     column_scale,
     place,
     propagation,
+    row_lengths,
 )
 from cptw_search.similarity import check_tau, term_similarity
 from cptw_search.term_vectors import VectorSource, term_vectors
@@ -424,15 +425,54 @@ class Cptw(Estimator):
         operator = self._nonnegative_operator if nonnegative else self._operator
         is_bm25 = self._fitted_with["weighting"] == "bm25"
         if is_bm25 and side == "document":
-            counts = bm25_document_weights(
-                counts, self.average_length_, self._fitted_with["k1"], self._fitted_with["b"]
-            )
+            counts = bm25_document_weights(counts, self.average_length_, *self.bm25_parameters)
         elif is_bm25:
             unknown = np.ones(counts.shape[1] - len(self.vocabulary_))
             weights = bm25_idf(np.concatenate([self.df_, unknown]), self.n_docs_)
             counts = sp.csr_matrix((counts.data * weights[counts.indices], counts.indices, counts.indptr), counts.shape)
         times = PLACEMENTS[placement][0 if side == "document" else 1]
-        return place(counts, operator, times, unit_length=self._fitted_with["row_norm"] == "l2" and not is_bm25)
+        return place(counts, operator, times, unit_length=self.unit_length)
+
+    @property
+    def unit_length(self) -> bool:
+        """Whether rows are divided by their length, so that scores are cosines."""
+        self._check_fitted()
+        return bool(self._fitted_with["row_norm"] == "l2" and self._fitted_with["weighting"] != "bm25")
+
+    @property
+    def weighting_fitted(self) -> str:
+        """The weighting that the model was fitted with."""
+        self._check_fitted()
+        return str(self._fitted_with["weighting"])
+
+    @property
+    def bm25_parameters(self) -> tuple[float, float]:
+        """k1 and b that the model was fitted with."""
+        self._check_fitted()
+        return float(self._fitted_with["k1"]), float(self._fitted_with["b"])
+
+    @property
+    def text_fields(self) -> frozenset[str]:
+        """The fields of documents that are searched as text."""
+        self._check_fitted()
+        return frozenset(self._fitted_with["field_weights"])
+
+    def propagated_lengths(self, counts: sp.csr_matrix) -> npt.NDArray[np.float64]:
+        """Compute |d M| of documents that are counted already.
+
+        Parameters
+        ----------
+        counts : csr_matrix
+            What `count` gave.
+
+        Returns
+        -------
+        ndarray of float64
+            One length a document; 1 where rows are bare.
+        """
+        if not self.unit_length:
+            return np.ones(counts.shape[0])
+        return row_lengths(self._operator.apply(counts))
 
     def count(self, documents: Iterable[Document]) -> Counts:
         """Count the terms of documents.

@@ -29,6 +29,7 @@ __all__ = [
     "Propagation",
     "bm25_document_weights",
     "bm25_idf",
+    "bm25_saturation",
     "column_scale",
     "idf",
     "idf_released",
@@ -372,11 +373,34 @@ def bm25_document_weights(counts: sp.csr_matrix, average_length: float, k1: floa
     >>> bm25_document_weights(sp.csr_matrix([[2.0, 1.0]]), 3.0, k1=1.0, b=0.5).toarray().round(4)  # 4/3, 2/2
     array([[1.3333, 1.    ]])
     """
-    lengths = np.asarray(counts.sum(axis=1)).ravel()
-    relative = lengths / average_length if average_length > 0 else np.ones_like(lengths)
-    saturation = np.repeat(k1 * (1 - b + b * relative), np.diff(counts.indptr))
-    weights = counts.data * (k1 + 1) / (counts.data + saturation)
+    lengths = np.repeat(np.asarray(counts.sum(axis=1), dtype=np.float64).ravel(), np.diff(counts.indptr))
+    weights = bm25_saturation(counts.data, lengths, average_length, k1, b)
     return sp.csr_matrix((weights, counts.indices, counts.indptr), shape=counts.shape)
+
+
+def bm25_saturation(tf: FloatArray, lengths: FloatArray, average_length: float, k1: float, b: float) -> FloatArray:
+    """Compute tf (k1 + 1) / (tf + k1 (1 - b + b length / average length)) entry by entry.
+
+    Parameters
+    ----------
+    tf : ndarray
+        Term frequencies.
+    lengths : ndarray
+        The length of each one's document.
+    average_length : float
+        Mean length of the model's documents.
+    k1 : float
+        Saturation.
+    b : float
+        How much length matters, 0 to 1.
+
+    Returns
+    -------
+    ndarray
+        The weights.
+    """
+    relative = lengths / average_length if average_length > 0 else np.ones_like(lengths)
+    return np.asarray(tf * (k1 + 1) / (tf + k1 * (1 - b + b * relative)))
 
 
 def row_lengths(rows: sp.csr_matrix) -> FloatArray:

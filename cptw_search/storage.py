@@ -24,6 +24,7 @@ import numpy.typing as npt
 from cptw_search.errors import CorruptedError, FormatVersionError, StorageError
 
 __all__ = [
+    "MANIFEST",
     "Manifest",
     "check_files",
     "claim_directory",
@@ -134,7 +135,7 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def claim_directory(directory: Path, kind: str) -> None:
+def claim_directory(directory: Path, kind: str, *, also_ours: Iterable[str] = ()) -> None:
     """Make a directory for something to be saved in, or refuse one that holds something else.
 
     Parameters
@@ -143,6 +144,8 @@ def claim_directory(directory: Path, kind: str) -> None:
         Made if it is missing.
     kind : str
         What is to be saved.
+    also_ours : iterable of str, optional
+        Other entries that an interrupted first save may have left.
 
     Raises
     ------
@@ -153,7 +156,7 @@ def claim_directory(directory: Path, kind: str) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         entries = list(directory.iterdir())
         if not (directory / MANIFEST).is_file():
-            foreign = [entry.name for entry in entries if not _is_ours(entry)]
+            foreign = [entry.name for entry in entries if not _is_ours(entry) and entry.name not in also_ours]
             if foreign:
                 raise StorageError(
                     f"The directory {str(directory)!r} must be empty or hold a {kind}. It holds {sorted(foreign)[:3]}: "

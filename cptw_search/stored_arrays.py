@@ -55,7 +55,7 @@ def open_array(paths: Mapping[str, Path], name: str, dtype: npt.DTypeLike, ndim:
     if not isinstance(array, np.ndarray) or array.dtype != np.dtype(dtype) or array.ndim != ndim:
         got = f"{array.dtype} with {array.ndim} axes" if isinstance(array, np.ndarray) else type(array).__name__
         raise CorruptedError(f"{str(path)!r} must hold {np.dtype(dtype)} with {ndim} axes. It holds {got}.")
-    if path.stat().st_size < _MMAP_FROM_BYTES:
+    if array.nbytes < _MMAP_FROM_BYTES:
         array = np.array(array)
     plain: npt.NDArray[Any] = array.view(np.ndarray)  # the mapping stays; the memmap class would cost on every slice
     plain.flags.writeable = False

@@ -103,7 +103,7 @@ def test_vectors_can_be_a_path_and_come_from_the_collection(tmp_path) -> None:
     from_file = Cptw(vectors=tmp_path / "vectors.npz", tau=0.7).fit(DOCUMENTS)
     assert from_file.model_id == Cptw(vectors=str(tmp_path / "vectors.npz"), tau=0.7).fit(DOCUMENTS).model_id
     assert from_file.neighbours("ship") == Cptw(vectors=VECTORS, tau=0.7).fit(DOCUMENTS).neighbours("ship")
-    assert [source["source"] for source in Cptw(vectors=["lsi", VECTORS]).fit(DOCUMENTS).vector_sources_][0] == "lsi"
+    assert Cptw(vectors=["lsi", VECTORS]).fit(DOCUMENTS).vector_sources_[0]["source"] == "lsi"
 
 
 @pytest.mark.parametrize("source", ["lsi", "word2vec", "fasttext"])
@@ -113,8 +113,9 @@ def test_vectors_made_from_the_collection_are_reproducible(source: str) -> None:
     assert first.model_id == Cptw(vectors=source, tau=0.3, n_dimensions=3).fit(documents).model_id
     assert first.vector_sources_[0]["source"] == source
     if source == "lsi":
-        assert "ship" in [neighbour.term for neighbour in first.neighbours("sea")]
-        assert first.neighbours("sea") and "cat" not in [neighbour.term for neighbour in first.neighbours("sea")]
+        near = [neighbour.term for neighbour in first.neighbours("sea")]
+        assert "ship" in near
+        assert "cat" not in near
 
 
 def test_vectors_without_a_word_of_the_collection_are_refused() -> None:

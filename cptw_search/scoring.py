@@ -1,0 +1,191 @@
+"""Scores of queries over segments, by every method, and their ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from cptw_search.backend import RRF_CONSTANT, RRF_DEPTH
+from cptw_search.model import Cptw
+from cptw_search.postings import top_k
+from cptw_search.propagation import bm25_idf, bm25_saturation, idf, row_lengths
+from cptw_search.pruning import Pruning, prune
+from cptw_search.segment import Segment
+
+if TYPE_CHECKING:
+    from cptw_search.counting import Document
+
+__all__ = ["Scorer", "rank"]
+
+FloatArray = npt.NDArray[np.float64]
+Scores = list[FloatArray]  # one array a segment
+Ranked = list[tuple[int, int, float]]  # segment, document, score
+
+_NEEDED = {
+    "cptw": ("cptw",),
+    "bm25": ("bm25",),
+    "tfidf": ("tfidf",),
+    "hybrid": ("cptw", "bm25"),
+    "rrf": ("cptw", "bm25"),
+}
+
+
+class Scorer:
+    """Scores queries with one model.
+
+    Parameters
+    ----------
+    model : Cptw
+        A fitted model.
+    placement : {"query", "both", "document"}
+        What the segments store.
+    query_pruning : Pruning
+        What is kept of propagated queries.
+    """
+
+    def __init__(self, model: Cptw, placement: str, query_pruning: Pruning) -> None:
+        self._model = model
+        self._placement = placement
+        self._query_pruning = query_pruning
+        self._n_terms = len(model.vocabulary_)
+
+    def score(
+        self, queries: Sequence[Document], segments: Sequence[Segment], method: str
+    ) -> Iterator[Mapping[str, Scores]]:
+        """Score every document for each query.
+
+        Parameters
+        ----------
+        queries : sequence of str or mapping
+            Texts or documents.
+        segments : sequence of Segment
+            Where the documents are.
+        method : {"cptw", "bm25", "tfidf", "hybrid", "rrf"}
+            Which scores are needed.
+
+        Yields
+        ------
+        mapping
+            The scores of each method that is needed, one array a segment.
+        """
+        counts = self._model.count(queries)
+        rows = {name: self._query_rows(name, counts.matrix) for name in _NEEDED[method]}
+        for number in range(counts.matrix.shape[0]):
+            found: dict[str, Scores] = {name: [] for name in rows}
+            for name, matrix in rows.items():
+                start, end = matrix.indptr[number], matrix.indptr[number + 1]
+                columns, weights = matrix.indices[start:end], matrix.data[start:end]
+                for segment in segments:
+                    features = segment.features(columns, counts.unknown, self._n_terms)
+                    found[name].append(self._segment_scores(name, segment, features, weights))
+            yield found
+
+    def _query_rows(self, name: str, counts: sp.csr_matrix) -> sp.csr_matrix:
+        if name == "cptw":
+            rows = self._model.represent_counts(counts, "query", self._placement, False)
+            return prune(rows, self._query_pruning)
+        df = np.concatenate([self._model.df_, np.ones(counts.shape[1] - self._n_terms)])
+        if name == "bm25":
+            weights = bm25_idf(df, self._model.n_docs_)
+            return sp.csr_matrix((counts.data * weights[counts.indices], counts.indices, counts.indptr), counts.shape)
+        weights = idf(df, self._model.n_docs_)
+        weighted = sp.csr_matrix((counts.data * weights[counts.indices], counts.indices, counts.indptr), counts.shape)
+        lengths = row_lengths(weighted)
+        inverse = np.divide(1.0, lengths, where=lengths > 0, out=np.zeros_like(lengths))
+        data = weighted.data * weights[counts.indices] * np.repeat(inverse, np.diff(counts.indptr))  # both sides' IDF
+        return sp.csr_matrix((data, counts.indices, counts.indptr), counts.shape)
+
+    def _segment_scores(
+        self, name: str, segment: Segment, features: npt.NDArray[np.int64], weights: FloatArray
+    ) -> FloatArray:
+        saturates = name == "bm25" or (name == "cptw" and self._model.weighting_fitted == "bm25")
+        if name == "cptw" and segment.expanded is not None:
+            return segment.expanded.scores(features, weights, segment.n_docs)
+        if saturates:
+            k1, b = self._model.bm25_parameters
+
+            def saturated(tf: FloatArray, docs: npt.NDArray[np.int32]) -> FloatArray:
+                return bm25_saturation(tf, segment.text_lengths[docs], self._model.average_length_, k1, b)
+
+            return segment.counts.scores(features, weights, segment.n_docs, saturated)
+        lengths = segment.cptw_lengths if name == "cptw" else segment.tfidf_lengths
+        scores = segment.counts.scores(features, weights, segment.n_docs)
+        return np.asarray(np.divide(scores, lengths, where=lengths > 0, out=np.zeros_like(scores)))
+
+
+def rank(
+    scores: Mapping[str, Scores],
+    segments: Sequence[Segment],
+    masks: Sequence[npt.NDArray[np.bool_]],
+    k: int,
+    method: str,
+    lambda_: float,
+) -> Ranked:
+    """Find the k best documents of all segments.
+
+    Parameters
+    ----------
+    scores : mapping
+        The scores of each method that is needed, one array a segment.
+    segments : sequence of Segment
+        Where the documents are.
+    masks : sequence of ndarray of bool
+        Which documents may be found.
+    k : int
+        How many at most.
+    method : {"cptw", "bm25", "tfidf", "hybrid", "rrf"}
+        How to combine.
+    lambda_ : float
+        The share of CPTW in ``"hybrid"``.
+
+    Returns
+    -------
+    list of (int, int, float)
+        Segment, document and score, best first; equal scores are ordered by id.
+    """
+    masked = {
+        name: [np.where(mask, part, 0.0) for part, mask in zip(parts, masks, strict=True)]
+        for name, parts in scores.items()
+    }
+    if method == "hybrid":
+        best = {
+            name: max((float(part.max(initial=0.0)) for part in parts), default=0.0) for name, parts in masked.items()
+        }
+        shares = {"cptw": lambda_, "bm25": 1 - lambda_}
+        factors = {name: shares[name] / best[name] if best[name] > 0 else 0.0 for name in masked}
+        return _best(
+            [
+                factors["cptw"] * np.maximum(cptw, 0.0) + factors["bm25"] * bm25
+                for cptw, bm25 in zip(masked["cptw"], masked["bm25"], strict=True)
+            ],
+            segments,
+            k,
+        )
+    if method == "rrf":
+        return _fuse([_best(parts, segments, max(RRF_DEPTH, k)) for parts in masked.values()], segments)[:k]
+    return _best(masked[method], segments, k)
+
+
+def _best(parts: Scores, segments: Sequence[Segment], k: int) -> Ranked:
+    found = [
+        (which, int(doc), float(part[doc]))
+        for which, (part, segment) in enumerate(zip(parts, segments, strict=True))
+        for doc in top_k(part, k, segment.id_ranks)
+    ]
+    return _in_order(found, segments)[:k]
+
+
+def _in_order(found: Ranked, segments: Sequence[Segment]) -> Ranked:
+    return sorted(found, key=lambda hit: (-hit[2], segments[hit[0]].ids[hit[1]]))
+
+
+def _fuse(rankings: Sequence[Ranked], segments: Sequence[Segment]) -> Ranked:
+    fused: dict[tuple[int, int], float] = {}
+    for ranking in rankings:
+        for position, (which, doc, _) in enumerate(ranking, start=1):
+            fused[which, doc] = fused.get((which, doc), 0.0) + 1 / (RRF_CONSTANT + position)
+    return _in_order([(which, doc, score) for (which, doc), score in fused.items()], segments)
