@@ -89,6 +89,10 @@ class SearchBackend(Protocol):
         """Count the documents, or those that a filter lets through."""
         ...
 
+    def values(self, field: str) -> list[str]:
+        """List the distinct strings in a field of the documents, sorted."""
+        ...
+
 
 def check_search(query: object, k: object, method: str, lambda_: object) -> None:
     """Raise unless a search can be done.

@@ -588,6 +588,22 @@ class EmbeddedIndex:
         """
         return sum(int(mask.sum()) for mask in self._masks(self._parts, filter))
 
+    def values(self, field: str) -> list[str]:
+        """List the distinct strings in a field.
+
+        Parameters
+        ----------
+        field : str
+            A field that can be filtered on, such as ``label``.
+
+        Returns
+        -------
+        list of str
+            Sorted; those of deleted documents are left out.
+        """
+        found = {value for part in self._parts for value in part.segment.fields.strings(field, part.alive)}
+        return sorted(found)
+
     def documents(self) -> Iterator[dict[str, object]]:
         """Give all documents, for example to index them anew with another model.
 

@@ -181,6 +181,29 @@ class FieldIndex:
             position = self.keys.bisect(field + b"\1")
         return found
 
+    def strings(self, field: str, alive: npt.NDArray[np.bool_]) -> list[str]:
+        """List the strings that living documents have in a field.
+
+        Parameters
+        ----------
+        field : str
+            The field.
+        alive : ndarray of bool
+            Which documents count.
+
+        Returns
+        -------
+        list of str
+            Sorted.
+        """
+        prefix = _prefix(field) + b"s"
+        first, last = self.keys.bisect(prefix), self.keys.bisect(_prefix(field) + b"t")
+        return [
+            self.keys[position][len(prefix) :].decode("utf-8", "surrogatepass")
+            for position in range(first, last)
+            if alive[self._docs(position, position + 1)].any()
+        ]
+
     def _docs(self, first: int, last: int) -> npt.NDArray[np.int32]:
         """Give the documents of keys first to last - 1."""
         if first >= last:

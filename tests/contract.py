@@ -180,6 +180,11 @@ class BackendContract:
             with pytest.raises(InvalidInputError, match="doc_id must be a non-empty string"):
                 backend.get(doc_id)  # type: ignore[arg-type]
 
+    def test_values_lists_the_strings_of_a_field(self, backend: SearchBackend) -> None:
+        assert backend.values("label") == ["copies", "none", "pets", "sky", "water"]
+        assert backend.values("tags") == ["blue", "wood"]
+        assert backend.values("nothing") == []
+
     def test_hybrid_of_one_alone_ranks_as_that_one(self, backend: SearchBackend) -> None:
         if "hybrid" not in self.methods:
             pytest.skip("this backend has no hybrid search")
