@@ -11,18 +11,14 @@ import numpy.typing as npt
 from cptw_search.backend import Hit, SearchBackend
 from cptw_search.errors import InvalidInputError, check_choice
 from cptw_search.estimator import Estimator
+from cptw_search.neighbours import VOTES, vote_weights
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from cptw_search.counting import Document
 
-__all__ = ["VOTES", "KnnClassifier", "vote"]
-
-VOTES = ("distance", "similarity", "uniform")
-"""How much a neighbour's vote counts: 1 / Euclidean distance (the authors' code), its score, or 1."""
-
-_SAME = 1e-9  # distances below that are rounding: the neighbour is a copy of the query
+__all__ = ["KnnClassifier", "vote"]
 
 
 def vote(hits: Sequence[Hit], label_field: str, votes: str) -> dict[str, float]:
@@ -53,15 +49,7 @@ def vote(hits: Sequence[Hit], label_field: str, votes: str) -> dict[str, float]:
     labelled = [(str(hit.fields[label_field]), hit.score) for hit in hits if hit.fields.get(label_field) is not None]
     if not labelled:
         return {}
-    scores = np.array([score for _, score in labelled])
-    if votes == "uniform":
-        weights = np.ones(len(scores))
-    elif votes == "similarity":
-        weights = np.maximum(scores, 0.0)
-    else:
-        distances = np.sqrt(np.maximum(2 - 2 * scores, 0.0))  # of vectors of unit length
-        copies = distances < _SAME
-        weights = copies.astype(float) if copies.any() else 1 / np.maximum(distances, _SAME)
+    weights = vote_weights(np.array([[score for _, score in labelled]]), votes)[0]
     shares: dict[str, float] = {}
     for (label, _), weight in zip(labelled, (weights / weights.sum()).tolist(), strict=True):
         shares[label] = shares.get(label, 0.0) + weight

@@ -30,7 +30,7 @@ from cptw_search.propagation import (
     propagation,
     row_lengths,
 )
-from cptw_search.similarity import check_tau, term_similarity
+from cptw_search.similarity import check_tau, raise_threshold, term_similarity
 from cptw_search.term_vectors import VectorSource, term_vectors
 
 if TYPE_CHECKING:
@@ -265,6 +265,38 @@ class Cptw(Estimator):
         new.n_docs_ = self.n_docs_ + int(counts.shape[0])
         new.df_ = self.df_ + np.bincount(known.indices, minlength=len(self.vocabulary_))
         new.average_length_ = float((self.average_length_ * self.n_docs_ + counts.sum()) / max(new.n_docs_, 1))
+        new._settle(self._analyzer)
+        return new
+
+    def with_tau(self, tau: float) -> Cptw:
+        """Make a model with a higher threshold, without reading the texts or vectors again.
+
+        Parameters
+        ----------
+        tau : float
+            At least the tau that this model was fitted with.
+
+        Returns
+        -------
+        Cptw
+            What fitting anew with that tau would give.
+
+        Raises
+        ------
+        InvalidInputError
+            If ``tau`` is lower, or this model's threshold is adaptive or capped.
+        """
+        self._check_fitted()
+        check_tau(tau, None)
+        fitted_tau, cap = self._fitted_with["tau"], self._fitted_with["max_neighbours"]
+        if str(tau) == "adaptive" or fitted_tau == "adaptive" or cap is not None or tau < fitted_tau:
+            raise InvalidInputError(
+                "with_tau needs a number that is not below the tau of the model, which must have neither an adaptive tau nor "
+                f"max_neighbours. Got {tau!r} for a model with tau {fitted_tau!r} and max_neighbours {cap!r}: fit anew."
+            )
+        new = copy.copy(self)
+        new.similarity_ = raise_threshold(self.similarity_, tau)
+        new.set_params(**{**self._fitted_with, "tau": tau})  # not what may have been set since
         new._settle(self._analyzer)
         return new
 

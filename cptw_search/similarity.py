@@ -21,7 +21,7 @@ import threadpoolctl
 from cptw_search.errors import InvalidInputError
 from cptw_search.progress import progress_bar
 
-__all__ = ["ADAPTIVE_NEIGHBOURS", "check_tau", "term_similarity"]
+__all__ = ["ADAPTIVE_NEIGHBOURS", "check_tau", "raise_threshold", "term_similarity"]
 
 ADAPTIVE_NEIGHBOURS = 10
 """How many neighbours a term has at most with ``tau="adaptive"``, unless ``max_neighbours`` says otherwise."""
@@ -161,6 +161,27 @@ def term_similarity(
     similarity.eliminate_zeros()
     similarity.sort_indices()
     return similarity
+
+
+def raise_threshold(similarity: sp.csr_matrix, tau: float) -> sp.csr_matrix:
+    """Keep the cosines of a similarity matrix that reach a higher threshold.
+
+    Parameters
+    ----------
+    similarity : csr_matrix
+        What `term_similarity` gave for a lower tau, without a cap.
+    tau : float
+        The higher threshold.
+
+    Returns
+    -------
+    csr_matrix
+        What `term_similarity` would give for it.
+    """
+    row_of = np.repeat(np.arange(similarity.shape[0]), np.diff(similarity.indptr))
+    kept = (similarity.data >= tau - ROUNDING) & (tau <= 1) | (row_of == similarity.indices)
+    indptr = np.concatenate(([0], np.cumsum(kept)))[similarity.indptr]
+    return sp.csr_matrix((similarity.data[kept], similarity.indices[kept], indptr), shape=similarity.shape)
 
 
 def _exact_cosines(

@@ -1,0 +1,115 @@
+"""Exact nearest neighbours of many rows at once, and their votes: the mathematics of kNN without an index."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+__all__ = ["VOTES", "nearest_rows", "predict_labels", "vote_weights"]
+
+VOTES = ("distance", "similarity", "uniform")
+"""How much a neighbour's vote counts: 1 / Euclidean distance (the authors' code), its score, or 1."""
+
+SAME = 1e-9
+"""Distances below that are rounding: the neighbour is a copy."""
+
+_BLOCK_CELLS = 2**24
+
+
+def nearest_rows(
+    queries: sp.csr_matrix, rows: sp.csr_matrix, k: int
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.float64]]:
+    """Find the k rows with the largest products.
+
+    Parameters
+    ----------
+    queries : csr_matrix
+        One row a query.
+    rows : csr_matrix
+        What is searched.
+    k : int
+        How many; all where there are fewer.
+
+    Returns
+    -------
+    positions : ndarray of shape (n_queries, k)
+        Rows, best first; the first of equal ones first.
+    scores : ndarray of shape (n_queries, k)
+        Their products.
+
+    Examples
+    --------
+    >>> positions, scores = nearest_rows(sp.csr_matrix([[1.0, 0.0]]), sp.csr_matrix([[0.2, 1.0], [0.9, 0.1]]), k=2)
+    >>> positions.tolist(), scores.tolist()
+    ([[1, 0]], [[0.9, 0.2]])
+    """
+    k = min(k, rows.shape[0])
+    positions = np.empty((queries.shape[0], k), dtype=np.intp)
+    scores = np.empty((queries.shape[0], k))
+    columns = rows.T.tocsr()
+    step = max(1, _BLOCK_CELLS // max(rows.shape[0], 1))
+    for start in range(0, queries.shape[0], step):
+        block = (queries[start : start + step] @ columns).toarray()
+        kth = np.partition(block, rows.shape[0] - k, axis=1)[:, rows.shape[0] - k]
+        for number, row in enumerate(block):
+            candidates = np.flatnonzero(row >= kth[number])
+            best = candidates[np.argsort(-row[candidates], kind="stable")[:k]]
+            positions[start + number], scores[start + number] = best, row[best]
+    return positions, scores
+
+
+def vote_weights(scores: npt.NDArray[np.float64], votes: str) -> npt.NDArray[np.float64]:
+    """Turn the scores of neighbours into the weights of their votes.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_queries, k)
+        Cosines; for ``"similarity"`` and ``"uniform"`` any scores.
+    votes : {"distance", "similarity", "uniform"}
+        How much a vote counts. With ``"distance"``, neighbours at distance 0 outvote all others, as in scikit-learn.
+
+    Returns
+    -------
+    ndarray of shape (n_queries, k)
+        The weights, not negative.
+
+    Examples
+    --------
+    >>> vote_weights(np.array([[0.5, -1.0]]), "distance")  # distances 1 and 2
+    array([[1. , 0.5]])
+    """
+    if votes == "uniform":
+        return np.ones_like(scores)
+    if votes == "similarity":
+        return np.maximum(scores, 0.0)
+    distances = np.sqrt(np.maximum(2 - 2 * scores, 0.0))  # of vectors of unit length
+    copies = distances < SAME
+    return np.where(copies.any(axis=1, keepdims=True), copies.astype(float), 1 / np.maximum(distances, SAME))
+
+
+def predict_labels(
+    codes: npt.NDArray[np.intp], scores: npt.NDArray[np.float64], votes: str, n_labels: int
+) -> npt.NDArray[np.intp]:
+    """Give each query the label with the most votes.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_queries, k)
+        The neighbours' labels, as numbers.
+    scores : ndarray of shape (n_queries, k)
+        The neighbours' scores.
+    votes : {"distance", "similarity", "uniform"}
+        How much a vote counts.
+    n_labels : int
+        The number of labels.
+
+    Returns
+    -------
+    ndarray of shape (n_queries,)
+        The winning label; the first of equal ones.
+    """
+    weights = vote_weights(scores, votes)
+    cells = np.arange(len(codes))[:, None] * n_labels + codes
+    totals = np.bincount(cells.ravel(), weights=weights.ravel(), minlength=len(codes) * n_labels)
+    return np.asarray(totals.reshape(len(codes), n_labels).argmax(axis=1), dtype=np.intp)
