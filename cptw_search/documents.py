@@ -167,9 +167,9 @@ def read_documents(
     problems : Problems, default=None
         Where to count what was left out, while reading. Without it there is a warning at the end.
 
-    Yields
-    ------
-    dict
+    Returns
+    -------
+    iterator of dict
         ``id``, a string; ``text``, a string, maybe empty; ``title``, a string, and ``label``, if they are there; and
         all other fields as they are. Every string can be encoded as UTF-8 and has no NUL. Ids may repeat.
 

@@ -1,0 +1,56 @@
+# Everything runs in a virtual environment of its own, .venv, which the targets make when they need it.
+PYTHON ?= python3
+BIN := .venv/bin
+FOLDERS := cptw_search indexer queries
+PACKAGES := cptw_search cptw_indexer cptw_queries
+# A strict editable install is a tree of links: files that come and go (folders change then) mean a new one.
+TREE := pyproject.toml $(shell find $(FOLDERS) -type d -not -name __pycache__)
+INSTALL := $(BIN)/python -m pip install --quiet --config-settings editable_mode=strict --editable
+
+.PHONY: help demo test lint format figures check-installs clean
+help:  ## show what there is
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+
+.venv/pyvenv.cfg:
+	$(PYTHON) -m venv .venv
+
+.venv/runtime: .venv/pyvenv.cfg $(TREE)
+	$(INSTALL) .
+	@touch $@
+
+.venv/development: .venv/pyvenv.cfg $(TREE)
+	$(INSTALL) '.[test,lint]'
+	@touch $@ .venv/runtime
+
+demo: .venv/runtime  ## search 300 news texts with BM25 and with CPTW, side by side
+	$(BIN)/cptw demo
+
+test: .venv/development  ## all tests that need no server, with doctests and coverage
+	$(BIN)/python -m pytest -m "not servers" tests --doctest-modules --pyargs $(PACKAGES) \
+		--cov --cov-report=term:skip-covered
+	$(BIN)/python -m coverage report --fail-under=100 --skip-covered --include='$(PURE)'
+
+# Modules without input and output of their own: every line and branch is tested.
+PURE := */cptw_search/analysis.py,*/cptw_search/counting.py,*/cptw_search/propagation.py,*/cptw_search/similarity.py,$\
+*/cptw_search/pruning.py,*/cptw_search/postings.py,*/cptw_search/neighbours.py,*/cptw_search/explain.py,$\
+*/cptw_search/highlight.py,*/cptw_search/filters.py,*/cptw_search/document_ids.py,*/cptw_search/embeddings.py,$\
+*/cptw_search/derive.py,*/cptw_search/term_vectors.py,*/cptw_search/model.py,*/cptw_search/errors.py,$\
+*/cptw_search/scoring.py,*/cptw_search/tuning.py,*/cptw_search/classify.py
+
+lint: .venv/development  ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy $(addprefix -p ,$(PACKAGES))
+
+format: .venv/development  ## rewrite the code in the project's style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+figures: .venv/development  ## draw the figures of README and docs anew
+	$(BIN)/python examples/explain_picture.py docs/figures/explanation.png
+
+check-installs: .venv/development  ## plain, editable and strict-editable installs, from the checkout and elsewhere
+	PYTHON=$(BIN)/python tests/check_installs.sh
+
+clean:  ## remove what the targets made
+	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
