@@ -7,7 +7,7 @@ import functools
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -459,9 +459,8 @@ class Cptw(Estimator):
         if is_bm25 and side == "document":
             counts = bm25_document_weights(counts, self.average_length_, *self.bm25_parameters)
         elif is_bm25:
-            unknown = np.ones(counts.shape[1] - len(self.vocabulary_))
-            weights = bm25_idf(np.concatenate([self.df_, unknown]), self.n_docs_)
-            counts = sp.csr_matrix((counts.data * weights[counts.indices], counts.indices, counts.indptr), counts.shape)
+            weights = bm25_idf(self.document_frequencies(counts.indices), self.n_docs_)
+            counts = sp.csr_matrix((counts.data * weights, counts.indices, counts.indptr), counts.shape)
         times = PLACEMENTS[placement][0 if side == "document" else 1]
         return place(counts, operator, times, unit_length=self.unit_length)
 
@@ -488,6 +487,22 @@ class Cptw(Estimator):
         """The fields of documents that are searched as text."""
         self._check_fitted()
         return frozenset(self._fitted_with["field_weights"])
+
+    def document_frequencies(self, columns: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.float64]:
+        """Give the document frequencies of columns.
+
+        Parameters
+        ----------
+        columns : ndarray of int
+            Columns over vocabulary and unknown words.
+
+        Returns
+        -------
+        ndarray of float64
+            In how many documents each term occurs; 1 for an unknown word.
+        """
+        known = columns < len(self.df_)
+        return np.where(known, self.df_[np.where(known, columns, 0)], 1).astype(np.float64)
 
     def propagated_lengths(self, counts: sp.csr_matrix) -> npt.NDArray[np.float64]:
         """Compute |d M| of documents that are counted already.

@@ -13,6 +13,7 @@ x M = ((x * row_scale) S) * column_scale.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -129,12 +130,15 @@ class Propagation:
         Factors of the columns.
     unknown_weight : float
         The diagonal entry of an unknown word.
+    symmetric : bool, default True
+        Whether ``matrix`` is its own transpose, as S is.
     """
 
     matrix: sp.csr_matrix
     row_scale: FloatArray
     column_scale: FloatArray
     unknown_weight: float
+    symmetric: bool = True
 
     def apply(self, rows: sp.csr_matrix) -> sp.csr_matrix:
         """Compute x M for each row x.
@@ -171,10 +175,14 @@ class Propagation:
         csr_matrix
             The products, of the same shape.
         """
-        return self._multiply(rows, self.column_scale, self.matrix.T, self.row_scale)
+        return self._multiply(rows, self.column_scale, self._transposed, self.row_scale)
+
+    @functools.cached_property
+    def _transposed(self) -> sp.csr_matrix:
+        return self.matrix if self.symmetric else sp.csr_matrix(self.matrix.T)
 
     def _multiply(
-        self, rows: sp.csr_matrix, before: FloatArray, matrix: sp.csr_matrix | sp.csc_matrix, after: FloatArray
+        self, rows: sp.csr_matrix, before: FloatArray, matrix: sp.csr_matrix, after: FloatArray
     ) -> sp.csr_matrix:
         n_terms = len(before)
         has_unknown = rows.shape[1] > n_terms
@@ -235,6 +243,7 @@ def _idf_equation(S: sp.csr_matrix, alpha: FloatArray, df: FloatArray, n_docs: i
         np.ones(len(df)),
         np.ones(len(df)),
         float(np.log(n_docs)),
+        symmetric=False,
     )
 
 

@@ -88,15 +88,15 @@ class Scorer:
         if name == "cptw":
             rows = self._model.represent_counts(counts, "query", self._placement, False)
             return prune(rows, self._query_pruning)
-        df = np.concatenate([self._model.df_, np.ones(counts.shape[1] - self._n_terms)])
+        df = self._model.document_frequencies(counts.indices)
         if name == "bm25":
             weights = bm25_idf(df, self._model.n_docs_)
-            return sp.csr_matrix((counts.data * weights[counts.indices], counts.indices, counts.indptr), counts.shape)
+            return sp.csr_matrix((counts.data * weights, counts.indices, counts.indptr), counts.shape)
         weights = idf(df, self._model.n_docs_)
-        weighted = sp.csr_matrix((counts.data * weights[counts.indices], counts.indices, counts.indptr), counts.shape)
+        weighted = sp.csr_matrix((counts.data * weights, counts.indices, counts.indptr), counts.shape)
         lengths = row_lengths(weighted)
         inverse = np.divide(1.0, lengths, where=lengths > 0, out=np.zeros_like(lengths))
-        data = weighted.data * weights[counts.indices] * np.repeat(inverse, np.diff(counts.indptr))  # both sides' IDF
+        data = weighted.data * weights * np.repeat(inverse, np.diff(counts.indptr))  # both sides' IDF
         return sp.csr_matrix((data, counts.indices, counts.indptr), counts.shape)
 
     def _segment_scores(

@@ -304,10 +304,9 @@ class SegmentBuilder:
             [document if text else "" for (_, document), text in zip(documents, has_text, strict=True)]
         )
         cptw_lengths = model.propagated_lengths(counts.matrix)
-        term_idf = idf(np.concatenate([model.df_, np.ones(len(counts.unknown))]), model.n_docs_)
+        term_idf = idf(model.document_frequencies(counts.matrix.indices), model.n_docs_)
         weighted = sp.csr_matrix(
-            (counts.matrix.data * term_idf[counts.matrix.indices], counts.matrix.indices, counts.matrix.indptr),
-            shape=counts.matrix.shape,
+            (counts.matrix.data * term_idf, counts.matrix.indices, counts.matrix.indptr), shape=counts.matrix.shape
         )
         # Unknown words get numbers of this segment; the final order comes at the end.
         numbers = np.array(
