@@ -1,5 +1,3 @@
-import inspect
-
 import numpy as np
 import pytest
 
@@ -14,9 +12,13 @@ DOCUMENTS = ["The boats sail", "a ship at sea", "cats"]
 
 def test_the_front_page_holds_what_it_promises() -> None:
     assert cptw_search.__all__ == sorted(cptw_search.__all__)
-    public = {name for name, value in vars(cptw_search).items() if not name.startswith("_")}
-    assert {name for name in public if not inspect.ismodule(getattr(cptw_search, name))} == set(cptw_search.__all__)
+    assert set(cptw_search.__all__) <= set(dir(cptw_search))
+    for name in cptw_search.__all__:
+        assert getattr(cptw_search, name).__name__ == name
+    assert set(cptw_search._MODULES) == set(cptw_search.__all__)
     assert len(cptw_search.__all__) <= 12
+    with pytest.raises(AttributeError, match="module 'cptw_search' has no attribute 'Nothing'"):
+        cptw_search.Nothing  # noqa: B018
 
 
 def test_a_query_finds_what_shares_no_word_with_it() -> None:
