@@ -7,7 +7,7 @@ PACKAGES := cptw_search cptw_indexer cptw_queries
 TREE := pyproject.toml $(shell find $(FOLDERS) -type d -not -name __pycache__)
 INSTALL := $(BIN)/python -m pip install --quiet --config-settings editable_mode=strict --editable
 
-.PHONY: help demo test lint format figures check-installs clean
+.PHONY: help demo test test-servers up down lint format figures check-installs clean
 help:  ## show what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
@@ -26,8 +26,8 @@ demo: .venv/runtime  ## search 300 news texts with BM25 and with CPTW, side by s
 	$(BIN)/cptw demo
 
 test: .venv/development  ## all tests that need no server, with doctests and coverage
-	$(BIN)/python -m pytest -m "not servers" tests --doctest-modules --pyargs $(PACKAGES) \
-		--cov --cov-report=term:skip-covered
+	$(BIN)/python -m pytest -n auto -m "not servers" tests docs --doctest-modules --doctest-glob='*.md' \
+		--pyargs $(PACKAGES) --cov --cov-report=term:skip-covered
 	$(BIN)/python -m coverage report --fail-under=100 --skip-covered --include='$(PURE)'
 
 # Modules without input and output of their own: every line and branch is tested.
@@ -36,6 +36,15 @@ PURE := */cptw_search/analysis.py,*/cptw_search/counting.py,*/cptw_search/propag
 */cptw_search/highlight.py,*/cptw_search/filters.py,*/cptw_search/document_ids.py,*/cptw_search/embeddings.py,$\
 */cptw_search/derive.py,*/cptw_search/term_vectors.py,*/cptw_search/model.py,*/cptw_search/errors.py,$\
 */cptw_search/scoring.py,*/cptw_search/tuning.py,*/cptw_search/classify.py
+
+test-servers: .venv/development  ## the tests on real Elasticsearch and OpenSearch servers
+	$(BIN)/python -m pytest -m servers tests/integration
+
+up:  ## start Elasticsearch in Docker on this machine
+	docker compose -f docker/compose.yaml up --detach --wait
+
+down:  ## stop what `make up` started
+	docker compose -f docker/compose.yaml --profile opensearch --profile three-nodes down
 
 lint: .venv/development  ## style and types
 	$(BIN)/ruff check .

@@ -40,7 +40,7 @@ def _encode(value: Scalar) -> bytes:
     try:
         bits: int = struct.unpack(">Q", struct.pack(">d", float(value) + 0.0))[0]  # + 0.0 makes -0.0 a 0.0
     except OverflowError:
-        bits = struct.unpack(">Q", struct.pack(">d", math.copysign(math.inf, value)))[0]
+        bits = struct.unpack(">Q", struct.pack(">d", math.inf if value > 0 else -math.inf))[0]
     bits = bits ^ 0xFFFFFFFFFFFFFFFF if bits >> 63 else bits | 1 << 63
     return b"n" + struct.pack(">Q", bits)
 

@@ -48,7 +48,7 @@ def progress_bar(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    progress = Progress(*columns, console=Console(stderr=True), transient=True)
+    progress = Progress(*columns, console=Console(stderr=True, force_terminal=True), transient=True)
     task = progress.add_task(description, total=total)
     started_at = time.monotonic()
     started = False

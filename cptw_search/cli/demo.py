@@ -129,7 +129,9 @@ def _show_agreement(console: Console, corpus: LeeCorpus, source: str | WordVecto
         ("BM25", Cptw(vectors=None, weighting="bm25")),
         *((f"CPTW {w}", Cptw(vectors=source, tau=tau, weighting=w)) for w in ("tf", "idf-input", "idf-weighted")),
     ]
-    table = _agreement_table(name, tau)
+    table = _agreement_table()
+    title = f"Agreement with people on the similarity of 1,225 pairs of texts (vectors {name}, tau {tau}):"
+    console.print(title, highlight=False)
     texts = [*corpus.texts, *corpus.judged]
     for title, model in systems:
         found = agreement(model.fit(texts), corpus)
@@ -138,11 +140,10 @@ def _show_agreement(console: Console, corpus: LeeCorpus, source: str | WordVecto
     console.print(table)
 
 
-def _agreement_table(name: str, tau: float) -> Table:
+def _agreement_table() -> Table:
     from rich.table import Table
 
-    title = f"Agreement with people on the similarity of 1,225 pairs of texts (vectors {name}, tau {tau})"
-    table = Table(title=title, title_justify="left")
+    table = Table()
     table.add_column("system")
     table.add_column("Spearman", justify="right")
     table.add_column("Pearson", justify="right")

@@ -121,17 +121,17 @@ def _read_judgements(path: Path) -> dict[str, dict[str, int]]:
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInputError(f"--judgements must be a readable text file. Got {str(path)!r}: {error}.") from error
     for number, line in enumerate(lines, start=1):
-        parts = line.split("\t")
         try:
-            query_id, document_id, grade = parts
-            judgements.setdefault(query_id, {})[document_id] = int(grade)
+            query_id, document_id, text = line.split("\t")
+            grade = int(text)
         except ValueError:
             if number > 1 and line.strip():  # the first line may be a header
                 raise InvalidInputError(
                     f"{path}:{number}: a judgement must be query id, document id and a whole number, separated by tabs. "
                     f"Got {line[:80]!r} instead."
                 ) from None
-            judgements.clear()
+            continue
+        judgements.setdefault(query_id, {})[document_id] = grade
     return judgements
 
 
@@ -144,7 +144,7 @@ def _print(found: Tuned, as_json: bool) -> None:
 
     from cptw_search.cli.output import console as new_console
 
-    table = Table(title=f"Mean {found.measure} of each setting", title_justify="left")
+    table = Table()
     for name in found.table[0]:
         table.add_column(found.measure if name == "mean" else name, justify="right")
     best = max(row["mean"] for row in found.table)
@@ -152,6 +152,7 @@ def _print(found: Tuned, as_json: bool) -> None:
         cells = [f"{value:.4f}" if name == "mean" else f"{value:g}" for name, value in row.items()]
         table.add_row(*cells, style="bold" if row["mean"] == best else "")
     console = new_console()
+    console.print(f"Mean {found.measure} of each setting:", highlight=False)
     console.print(table)
     chosen = ", ".join(f"{name} {value:g}" for name, value in found.best.items())
     held_out = "" if found.held_out is None else f"; held out, {found.measure} is {found.held_out:.4f}"

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.utils.validation import check_is_fitted
 
 from cptw_search import Cptw, EmbeddedIndex, Hit, KnnClassifier, WordVectors
 from cptw_search.classify import vote
@@ -130,6 +131,7 @@ def test_scikit_learns_manners(index: EmbeddedIndex) -> None:
     classifier = KnnClassifier(index, k=3)
     assert is_classifier(classifier)
     assert classifier.fit(TEXTS, LABELS) is classifier
+    check_is_fitted(classifier)
     assert classifier.get_params() == {"backend": index, "k": 3, "votes": "distance", "label_field": "label"}
     assert clone(classifier).k == 3
     assert repr(classifier).startswith("KnnClassifier(backend=EmbeddedIndex(7 documents")
