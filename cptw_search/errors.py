@@ -12,6 +12,12 @@
     │   ├── FormatVersionError               written by an older or newer format
     │   └── LockedError                      another writer is at work
     ├── ModelMismatchError                   an index and a model that do not belong together
+    ├── ClusterError                         something between this program and a cluster
+    │   ├── ClusterConnectionError           not reachable, too slow, not trusted, or not a search server
+    │   ├── AccessDeniedError                a login that was refused, or may not do this
+    │   ├── MissingIndexError                an index or alias that is not there
+    │   ├── RejectedError                    a request that the server refused, with status and reason
+    │   └── LoadError                        a load that failed; says how far it got
     └── MissingExtraError (ImportError)      an optional dependency that is not installed
 
 A message names the thing, the rule, what was received, and what to do.
@@ -24,14 +30,20 @@ from collections.abc import Iterable
 from types import ModuleType
 
 __all__ = [
+    "AccessDeniedError",
+    "ClusterConnectionError",
+    "ClusterError",
     "CorruptedError",
     "CptwError",
     "FormatVersionError",
     "InvalidInputError",
+    "LoadError",
     "LockedError",
     "MissingExtraError",
+    "MissingIndexError",
     "ModelMismatchError",
     "NotFittedError",
+    "RejectedError",
     "StorageError",
     "UnknownNameError",
     "VectorFileError",
@@ -78,6 +90,79 @@ class LockedError(StorageError):
 
 class ModelMismatchError(CptwError):
     """An index and a model that do not belong together."""
+
+
+class ClusterError(CptwError):
+    """Something between this program and a cluster went wrong."""
+
+    is_temporary: bool = False
+    """Whether the same request may succeed a little later."""
+
+
+class ClusterConnectionError(ClusterError):
+    """A server that is not reachable, too slow, not trusted, or no search server.
+
+    Parameters
+    ----------
+    message : str
+        What happened, and what to do.
+    is_temporary : bool, default False
+        Whether the same request may succeed a little later.
+    """
+
+    def __init__(self, message: str, *, is_temporary: bool = False) -> None:
+        super().__init__(message)
+        self.is_temporary = is_temporary
+
+
+class AccessDeniedError(ClusterError):
+    """A login that the server refused (401), or that may not do what was asked (403)."""
+
+
+class MissingIndexError(ClusterError):
+    """An index or alias that is not there."""
+
+
+class RejectedError(ClusterError):
+    """A request that the server refused.
+
+    Parameters
+    ----------
+    message : str
+        What was refused, and why.
+    status : int, default 0
+        The HTTP status.
+    reason : str, default ""
+        The server's own words.
+    """
+
+    def __init__(self, message: str, *, status: int = 0, reason: str = "") -> None:
+        super().__init__(message)
+        self.status = status
+        self.reason = reason
+        self.is_temporary = status == 429 or status >= 500
+
+
+class LoadError(ClusterError):
+    """A load that failed.
+
+    Parameters
+    ----------
+    message : str
+        What happened, how far it got, and how to go on.
+    index : str, default ""
+        The index that it was writing to; what served before, serves still.
+    n_indexed : int, default 0
+        How many documents the server had acknowledged.
+    n_rejected : int, default 0
+        How many documents had been rejected.
+    """
+
+    def __init__(self, message: str, *, index: str = "", n_indexed: int = 0, n_rejected: int = 0) -> None:
+        super().__init__(message)
+        self.index = index
+        self.n_indexed = n_indexed
+        self.n_rejected = n_rejected
 
 
 class MissingExtraError(CptwError, ImportError):

@@ -24,6 +24,7 @@ __all__ = ["COMMAND", "demo"]
 
 PAPERS_TAU = 0.3  # of the paper's Fig. 1, made with these vectors
 N_HITS = 6
+MAX_WIDTH = 110  # also in a pipe, where lines may be endless
 
 
 def demo(
@@ -52,6 +53,7 @@ def demo(
     from cptw_search.vector_sources import KNOWN_VECTORS, fetch_vectors
 
     console = new_console()
+    console.width = min(console.width, MAX_WIDTH)
     corpus = load_lee_corpus()
     source: str | WordVectors = vectors
     if vectors != "lsi":
