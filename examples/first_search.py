@@ -10,7 +10,9 @@ texts = [
     "The government raised the tax on income.",
     "Voters want the government to lower income tax.",
 ]
-model = Cptw(vectors="lsi", n_dimensions=3).fit(texts)  # or vectors=load_vectors("GoogleNews-vectors-negative300.bin.gz")
+model = Cptw(vectors="lsi", n_dimensions=3).fit(
+    texts
+)  # or vectors=load_vectors("GoogleNews-vectors-negative300.bin.gz")
 index = EmbeddedIndex.build(model, texts)
 for hit in index.search("vessel in distress", explain=True):
     words = {match.words[0] for match in hit.explanation.matches} if hit.explanation else set()

@@ -6,11 +6,11 @@ import sys
 import uuid
 from urllib.parse import urlsplit
 
+import docker
 from testcontainers.core.config import testcontainers_config
 from testcontainers.core.container import DockerContainer
 from testcontainers.core.docker_client import DockerClient, get_docker_host
 
-import docker
 from servers.errors import UnavailableError
 from servers.kinds import Kind
 from servers.server import Server, wait_until_ready
