@@ -125,21 +125,6 @@ class BytesTable(Sequence[bytes]):
             yield self.blob[start:end].tobytes()
             start = end
 
-    def take(self, positions: npt.NDArray[np.integer[Any]]) -> BytesTable:
-        """Give a table of some of the strings.
-
-        Parameters
-        ----------
-        positions : ndarray of int
-            Which ones, in order.
-
-        Returns
-        -------
-        BytesTable
-            Copies of them.
-        """
-        return BytesTable.of(self[int(position)] for position in positions)
-
     def bisect(self, string: bytes) -> int:
         """Find the first position whose string is not smaller; the table has to be sorted.
 

@@ -20,7 +20,7 @@ from scipy.sparse import csr_matrix
 from cptw_search.errors import InvalidInputError, check_choice
 from cptw_search.vector_files import FORMATS, read_file, read_keyed_vectors
 
-__all__ = ["VectorWarning", "WordVectors", "combine_vectors", "load_vectors", "stem_vectors"]
+__all__ = ["VectorWarning", "WordVectors", "load_vectors", "stem_vectors"]
 
 
 class VectorWarning(UserWarning):
@@ -337,57 +337,6 @@ def load_vectors(
         )
     origin = {"source": name, "format": reading.format, "n_words_read": reading.n_read, "problems": reading.problems}
     return WordVectors(reading.words, reading.vectors, origin)
-
-
-def combine_vectors(sources: Sequence[WordVectors]) -> WordVectors:
-    """Put several sources of vectors side by side.
-
-    The vectors of each source are scaled to unit length and concatenated; where a source lacks a word
-    (:meth:`WordVectors.rows` finds none), zeros stand. So the cosine of two words that are in all m sources is the
-    mean of their m cosines. Of words that are in a and b of the sources, c of them common, it is the sum of the
-    c cosines divided by sqrt(a b).
-
-    Parameters
-    ----------
-    sources : sequence of WordVectors
-        At least one.
-
-    Returns
-    -------
-    WordVectors
-        All words, in order of first appearance; as many dimensions as the sources have together.
-
-    Raises
-    ------
-    InvalidInputError
-        If ``sources`` is empty or holds something else than WordVectors.
-
-    Examples
-    --------
-    >>> first = WordVectors(["boat", "ship"], [[1, 0], [0.6, 0.8]])
-    >>> second = WordVectors(["boat", "ship"], [[0, 2], [0, 3]])
-    >>> both = combine_vectors([first, second])
-    >>> boat, ship = both["boat"], both["ship"]
-    >>> round(float(boat @ ship / np.sqrt((boat @ boat) * (ship @ ship))), 6)  # the mean of 0.6 and 1
-    0.8
-    """
-    if not sources or not all(isinstance(source, WordVectors) for source in sources):
-        kinds = [type(source).__name__ for source in sources]
-        raise InvalidInputError(f"sources must be one or more WordVectors. Got {kinds} instead. Load them first.")
-    words = list(dict.fromkeys(word for source in sources for word in source.words))
-    combined = np.zeros((len(words), sum(source.n_dimensions for source in sources)), dtype=np.float32)
-    start = 0
-    for source in sources:
-        rows = source.rows(words)
-        has_vector = np.flatnonzero(rows >= 0)
-        lengths = np.sqrt(np.einsum("ij,ij->i", source.vectors, source.vectors, dtype=np.float64))
-        lengths[lengths == 0] = 1
-        taken = rows[has_vector]
-        combined[has_vector, start : start + source.n_dimensions] = source.vectors[taken] / lengths[taken, None]
-        start += source.n_dimensions
-    combined.setflags(write=False)
-    origins = [source.provenance for source in sources]
-    return WordVectors(words, combined, {"source": "combined", "format": "combined", "sources": origins})
 
 
 def stem_vectors(

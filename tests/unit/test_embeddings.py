@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import clone
 
 from cptw_search import embeddings
-from cptw_search.embeddings import VectorWarning, WordVectors, combine_vectors, load_vectors, stem_vectors
+from cptw_search.embeddings import VectorWarning, WordVectors, load_vectors, stem_vectors
 from cptw_search.errors import InvalidInputError, UnknownNameError
 
 
@@ -218,41 +218,6 @@ class TestLoadVectors:
             load_vectors(path)
         assert len(caught) == 1
         assert caught[0].filename == __file__
-
-
-class TestCombineVectors:
-    def test_cosine_of_words_in_all_sources_is_the_mean(self):
-        rng = np.random.default_rng(0)
-        sources = [WordVectors(["a", "b"], rng.standard_normal((2, n)) * 10**n) for n in (2, 3, 5)]
-        both = combine_vectors(sources)
-        assert both.n_dimensions == 10
-        expected = np.mean([cosine(s["a"], s["b"]) for s in sources])
-        assert cosine(both["a"], both["b"]) == pytest.approx(expected, abs=1e-6)
-
-    def test_a_word_missing_from_a_source_has_zeros_there(self):
-        both = combine_vectors([WordVectors(["a", "b"], [[2, 0], [0, 3]]), WordVectors(["c", "a"], [[5], [7]])])
-        assert both.words == ("a", "b", "c")
-        np.testing.assert_array_equal(both.vectors, [[1, 0, 1], [0, 1, 0], [0, 0, 1]])
-
-    def test_words_are_looked_up_in_each_source_as_rows_does(self):
-        both = combine_vectors([WordVectors(["Paris"], [[1, 0]]), WordVectors(["paris"], [[1]])])
-        np.testing.assert_array_equal(both.vectors, [[1, 0, 1], [1, 0, 1]])
-
-    def test_a_zero_vector_stays_zero_and_large_values_do_not_overflow(self):
-        both = combine_vectors([WordVectors(["a", "b"], [[0, 0], [3e38, 0]])])
-        np.testing.assert_array_equal(both.vectors, [[0, 0], [1, 0]])
-
-    def test_provenance_lists_all_sources(self):
-        one = WordVectors(["a"], [[1]], {"source": "one"})
-        two = WordVectors(["a"], [[1]], {"source": "two"})
-        origin = combine_vectors([one, two]).provenance
-        assert origin["source"] == "combined"
-        assert origin["sources"] == [one.provenance, two.provenance]
-
-    @pytest.mark.parametrize("sources", [[], ["v.txt"]])
-    def test_refuses_what_is_no_source(self, sources):
-        with pytest.raises(InvalidInputError, match="sources must be one or more WordVectors"):
-            combine_vectors(sources)
 
 
 class TestStemVectors:
