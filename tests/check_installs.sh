@@ -15,7 +15,7 @@ git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t 
 mkdir "$work/elsewhere"
 
 for way in plain editable strict; do
-  "$python" -m venv "$work/$way"
+  "$python" -m venv --without-pip "$work/$way"  # pip and setuptools are borrowed, too
   own="$("$work/$way/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
   # Behind the packages of its own: what is installed here wins over the borrowed one.
   echo "import sys; sys.path.append('$borrowed')" > "$own/borrowed.pth"
