@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol
 from urllib.parse import urlsplit
 
-import elasticsearch
-
 from cptw_search.cluster_settings import ClusterSettings
 from cptw_search.errors import ClusterConnectionError, InvalidInputError, require_extra
 
@@ -62,7 +60,10 @@ class ElasticsearchTransport:
     """
 
     def __init__(self, settings: ClusterSettings) -> None:
+        import elasticsearch  # takes a third of a second
+
         self._settings = settings
+        self._vendor = elasticsearch
         where: dict[str, Any] = {"cloud_id": settings.cloud_id} if settings.cloud_id else {"hosts": list(settings.urls)}
         if settings.ca_file is not None:
             where["ca_certs"] = settings.ca_file
@@ -104,13 +105,13 @@ class ElasticsearchTransport:
             meta, answer = self._transport.perform_request(
                 method, target, headers=headers, body=body, request_timeout=timeout
             )
-        except elasticsearch.SSLError as error:
+        except self._vendor.SSLError as error:
             _raise_untrusted(self._settings, str(error))
-        except elasticsearch.ConnectionTimeout:
+        except self._vendor.ConnectionTimeout:
             _raise_timeout(self._settings, timeout)
-        except elasticsearch.SerializationError:
+        except self._vendor.SerializationError:
             _raise_unreadable(self._settings)
-        except elasticsearch.TransportError as error:
+        except self._vendor.TransportError as error:
             _raise_unreachable(self._settings, str(error.errors[0] if error.errors else error))
         headers_ = {name.lower(): value for name, value in meta.headers.items()}
         return Answer(meta.status, headers_, None if method == "HEAD" else answer)
