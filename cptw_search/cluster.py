@@ -355,10 +355,10 @@ class ClusterClient:
         """
         try:
             if self.product == "elasticsearch" and self.version >= (8, 1, 0):
-                # Since 8.1 the setting is without effect: 65,536 a megabyte of heap, shared by the search threads.
+                # Since 8.1 the setting is without effect: 64 a megabyte of heap, shared by the search threads (seen on 9.5.3).
                 heaps = self._node_values("_all", "jvm", "jvm.mem.heap_max_in_bytes")
                 threads = self._node_values("_all", "thread_pool", "thread_pool.search.size")
-                return max(_DEFAULT_CLAUSES, int(min(heaps)) // 1024**2 * 65_536 // int(max(threads)))
+                return max(_DEFAULT_CLAUSES, int(min(heaps)) // 1024**2 * 64 // int(max(threads)))
             wanted = "indices.query.bool.max_clause_count"
             params = {"include_defaults": True, "flat_settings": False, "filter_path": f"*.{wanted}"}
             settings = self.request("GET", "/_cluster/settings", params=params)

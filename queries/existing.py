@@ -1,0 +1,313 @@
+"""`ExistingIndex`: semantic recall on a text index that is already there, without indexing anew.
+
+The query is expanded by the model, and each term of the expansion becomes a boosted clause on the text field:
+
+    score(q, d) = sum over j of  (q M)_j * BM25_j(d)
+
+with the server's own BM25. Terms have to be the field's own tokens, so they go through the field's analyzer first
+(``_analyze``); terms that become the same token are added up, those that become none (stop words) are left out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from cptw_queries.builders import Clause, existing_query
+from cptw_queries.expansion import expand
+from cptw_queries.filters import AnyFilter
+from cptw_queries.fitting import FittedQuery, prune_to_fit
+from cptw_queries.layout import read_fields, read_mapping
+from cptw_queries.searching import SearchOptions
+from cptw_queries.server_index import ServerIndex
+from cptw_search.backend import Hit, check_search
+from cptw_search.cluster import ClusterClient, check_field_name, make_path
+from cptw_search.errors import InvalidInputError
+from cptw_search.model import Cptw
+from cptw_search.pruning import Pruning
+
+if TYPE_CHECKING:
+    from cptw_search.counting import Document
+
+__all__ = ["DEFAULT_PRUNING", "ExistingIndex", "analyze_terms"]
+
+DEFAULT_PRUNING = Pruning(min_share=0.05, max_terms=256)
+"""What is kept of an expanded query: a clause costs the server about as much as a word of the query."""
+
+TERMS_A_REQUEST = 1_000
+MOST_REMEMBERED = 1_000_000
+_TEXT_TYPES = ("text", "match_only_text", "search_as_you_type")
+
+
+def analyze_terms(client: ClusterClient, name: str, field: str, terms: Sequence[str]) -> list[list[str]]:
+    """Let a field's own analyzer turn terms into tokens.
+
+    Parameters
+    ----------
+    client : ClusterClient
+        Where to.
+    name : str
+        The index or alias.
+    field : str
+        The text field.
+    terms : sequence of str
+        What is analysed, each by itself.
+
+    Returns
+    -------
+    list of list of str
+        The tokens of each term.
+    """
+    tokens: list[list[str]] = []
+    for start in range(0, len(terms), TERMS_A_REQUEST):
+        some = list(terms[start : start + TERMS_A_REQUEST])
+        answer = client.request("POST", make_path(name, "_analyze"), body={"field": field, "text": some})
+        # The texts stand one behind the other, a place between each two; offsets are counted in UTF-16.
+        ends, end = [], 0
+        for term in some:
+            end += len(term.encode("utf-16-le", "surrogatepass")) // 2 + 1
+            ends.append(end)
+        found: list[list[str]] = [[] for _ in some]
+        which = 0
+        for token in sorted(answer["tokens"], key=lambda token: int(token["start_offset"])):
+            while which < len(ends) - 1 and token["start_offset"] >= ends[which]:
+                which += 1
+            found[which].append(str(token["token"]))
+        tokens += found
+    return tokens
+
+
+class ExistingIndex(ServerIndex):
+    """A plain text index, searched with expanded queries.
+
+    Parameters
+    ----------
+    client : ClusterClient or str
+        A connection, made by `cptw_search.cluster.connect`, or the address of a server; then `close` ends the
+        connection, as does a ``with`` block.
+    name : str
+        The index or alias.
+    model : Cptw
+        A fitted model; its vocabulary should be that of the index.
+    field : str, default "text"
+        The text field that is searched.
+    query_pruning : Pruning, optional
+        What is kept of an expanded query; by default at most 256 terms with 5 % of the heaviest term's weight.
+    tie_field : str, optional
+        A keyword field to order equal scores by. Without one they stand in the order of the server.
+
+    Raises
+    ------
+    MissingIndexError
+        If there is no such index.
+    InvalidInputError
+        If it has no such text field.
+
+    See Also
+    --------
+    cptw_queries.ClusterIndex : For indices that hold weights, whose ranking is the model's own.
+    """
+
+    def __init__(
+        self,
+        client: ClusterClient | str,
+        name: str,
+        model: Cptw,
+        *,
+        field: str = "text",
+        query_pruning: Pruning | None = None,
+        tie_field: str | None = None,
+    ) -> None:
+        super().__init__(client, name, model, query_pruning=query_pruning or DEFAULT_PRUNING)
+        self.field = check_field_name(field)
+        self._tie_field = tie_field
+        self._tokens: dict[str, list[str]] = {}
+        self._index, self._field_types = self._read()
+
+    def _read(self) -> tuple[str, dict[str, str]]:
+        index, mapping = read_mapping(self.client, self.name)
+        content = mapping
+        for part in self.field.split("."):
+            content = {**content.get("fields", {}), **content.get("properties", {})}.get(part, {})
+        if content.get("type") not in _TEXT_TYPES or not content.get("index", True):
+            state = "It has none" if not content else "It is of another type, or not indexed"
+            raise InvalidInputError(f"The index {index!r} must have a searchable text field {self.field!r}. {state}.")
+        return index, read_fields(mapping)
+
+    def _read_again(self) -> bool:
+        before, (self._index, self._field_types) = self._index, self._read()
+        if before != self._index:
+            self._tokens.clear()  # the other index may have another analyzer
+        return before != self._index
+
+    def _is_known(self, index: str) -> bool:
+        return index == self._index
+
+    def _fields(self) -> Mapping[str, str]:
+        return self._field_types
+
+    def _to_tokens(self, terms: Iterable[str]) -> None:
+        """Have the tokens of terms at hand."""
+        if len(self._tokens) > MOST_REMEMBERED:
+            self._tokens.clear()
+        new = list(dict.fromkeys(term for term in terms if term not in self._tokens))
+        if new:
+            self._tokens.update(zip(new, analyze_terms(self.client, self.name, self.field, new), strict=True))
+
+    def _clauses(
+        self, queries: Sequence[Document], halves: Sequence[str], limit: int
+    ) -> tuple[list[dict[str, Clause]], list[FittedQuery]]:
+        # Of the query's own terms, the words as they were typed go along: the field may not stem, or stem otherwise.
+        typed = [self._typed_words(query) for query in queries]
+        expanded = expand(self._model, queries, "both", self.query_pruning)
+        self._to_tokens(word for words in typed for forms in words.values() for word in forms)
+        if "cptw" in halves:
+            self._to_tokens(term for query in expanded for term in query.weights)
+        clauses: list[dict[str, Clause]] = [{} for _ in queries]
+        pruned: list[FittedQuery] = []
+        for made, words, terms in zip(clauses, typed, expanded, strict=True):
+            boosts = {"cptw": self._expanded_boosts(terms.weights, words), "bm25": self._typed_boosts(words)}
+            for half in halves:
+                fitted = prune_to_fit(boosts[half], limit // len(halves))
+                if fitted.weights:
+                    made[half] = existing_query(fitted.weights, self.field)
+                pruned += [fitted] if fitted.n_dropped else []
+        return clauses, pruned
+
+    def _typed_words(self, query: Document) -> dict[str, Counter[str]]:
+        """Give the words of a query by their terms; those that are no terms (stop words) by the empty string."""
+        analyzer = self._model._analyzer
+        names = sorted(self._model.text_fields)
+        texts = [query] if isinstance(query, str) else [str(query[name]) for name in names if query.get(name)]
+        words: dict[str, Counter[str]] = {}
+        for word in (word for text in texts for word in analyzer.words(text)):
+            words.setdefault(analyzer.term(word) or "", Counter())[word] += 1
+        return words
+
+    def _expanded_boosts(self, weights: Mapping[str, float], words: Mapping[str, Counter[str]]) -> dict[str, float]:
+        boosts: dict[str, float] = {}
+        for term, weight in weights.items():
+            forms = [*words.get(term, ()), term]
+            for token in dict.fromkeys(token for form in forms for token in self._tokens.get(form, ())):
+                boosts[token] = boosts.get(token, 0.0) + weight
+        return boosts
+
+    def _typed_boosts(self, words: Mapping[str, Counter[str]]) -> dict[str, float]:
+        boosts: dict[str, float] = {}
+        for word, count in (pair for forms in words.values() for pair in forms.items()):
+            for token in self._tokens[word]:
+                boosts[token] = boosts.get(token, 0.0) + count
+        return boosts
+
+    def search(
+        self,
+        query: Document,
+        k: int = 10,
+        *,
+        method: str = "cptw",
+        lambda_: float = 0.3,
+        filter: AnyFilter | None = None,
+        explain: bool = False,
+        offset: int = 0,
+        fields: Sequence[str] | None = None,
+        min_score: float | None = None,
+        scales: tuple[float, float] | None = None,
+    ) -> list[Hit]:
+        """Find the k best documents.
+
+        Parameters
+        ----------
+        query : str or mapping
+            A text, or a mapping with the model's fields.
+        k : int, default 10
+            How many at most.
+        method : {"cptw", "bm25", "hybrid", "rrf"}, default "cptw"
+            The expanded query, the words of the query alone, or both together.
+        lambda_ : float, default 0.3
+            The share of the expanded query in ``"hybrid"``, 0 to 1.
+        filter : mapping or RawFilter, optional
+            As for `ClusterIndex.search`.
+        explain : bool, default False
+            Not to be had here: the score is not the model's.
+        offset : int, default 0
+            How many hits are passed over; with k at most 10,000.
+        fields : sequence of str, optional
+            What is returned of the stored documents; by default all.
+        min_score : float, optional
+            The least score of a hit.
+        scales : (float, float), optional
+            The scores of both halves that count as 1 in ``"hybrid"``; by default the best ones of this query.
+
+        Returns
+        -------
+        list of Hit
+            Best first.
+
+        Raises
+        ------
+        InvalidInputError
+            If an argument cannot be used.
+        ClusterError
+            If the server cannot be reached, refuses, or a shard fails.
+        """
+        check_search(query, k, method, lambda_)
+        if explain:
+            raise InvalidInputError(
+                "explain needs an index that holds the model's weights (ClusterIndex). The scores of an existing index are the "
+                "server's: use highlight to see which words matched."
+            )
+        options = SearchOptions(
+            k=k,
+            method=method,
+            lambda_=lambda_,
+            filters=self.filter_clauses(filter),
+            offset=offset,
+            fields=fields,
+            min_score=min_score,
+            scales=scales,
+            tie_field=self._tie_field,
+        )
+        return self._find([query], options, stacklevel=2)[0]
+
+    def search_many(
+        self,
+        queries: Sequence[Document],
+        k: int = 10,
+        *,
+        method: str = "cptw",
+        lambda_: float = 0.3,
+        filter: AnyFilter | None = None,
+    ) -> list[list[Hit]]:
+        """Find the k best documents for each query, many queries in one request.
+
+        Parameters
+        ----------
+        queries : sequence of str or mapping
+            Texts, or mappings with the model's fields.
+        k : int, default 10
+            How many at most.
+        method : {"cptw", "bm25", "hybrid", "rrf"}, default "cptw"
+            See `search`.
+        lambda_ : float, default 0.3
+            See `search`.
+        filter : mapping or RawFilter, optional
+            See `search`.
+
+        Returns
+        -------
+        list of list of Hit
+            One list a query.
+
+        Raises
+        ------
+        InvalidInputError
+            If an argument cannot be used.
+        ClusterError
+            If the server cannot be reached, refuses, or a shard fails.
+        """
+        self._check_queries(queries, k, method, lambda_)
+        options = SearchOptions(
+            k=k, method=method, lambda_=lambda_, filters=self.filter_clauses(filter), tie_field=self._tie_field
+        )
+        return self._find(queries, options, stacklevel=2)

@@ -1,0 +1,98 @@
+"""Queries as weighted terms: the model's part of a search, before anything is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from cptw_search.model import Cptw
+from cptw_search.propagation import bm25_idf
+from cptw_search.pruning import Pruning, prune
+
+if TYPE_CHECKING:
+    from cptw_search.counting import Document
+
+__all__ = ["ExpandedQuery", "expand"]
+
+LEAST_WEIGHT = 1.1754944e-38  # of a normal float32, which the servers compute with
+
+
+class ExpandedQuery(NamedTuple):
+    """A query's terms.
+
+    Attributes
+    ----------
+    weights : dict
+        Propagated terms to weights above 0, for the field of weights.
+    counts : dict
+        The query's own terms to their counts, for BM25.
+    importance : dict
+        The query's own terms to counts times BM25's IDF in the model, which decides what a long query keeps.
+    """
+
+    weights: dict[str, float]
+    counts: dict[str, float]
+    importance: dict[str, float]
+
+
+def expand(
+    model: Cptw, queries: Sequence[Document], placement: str, pruning: Pruning | None = None
+) -> list[ExpandedQuery]:
+    """Turn queries into weighted terms.
+
+    Parameters
+    ----------
+    model : Cptw
+        A fitted model.
+    queries : sequence of str or mapping
+        Texts or documents.
+    placement : {"query", "both", "document"}
+        Where the propagation is done.
+    pruning : Pruning, optional
+        What is kept of propagated queries.
+
+    Returns
+    -------
+    list of ExpandedQuery
+        One a query; weights are those of max(M, 0), for servers store no negative ones.
+
+    Examples
+    --------
+    >>> from cptw_search import Cptw, WordVectors
+    >>> vectors = WordVectors(["boat", "ship"], [[1, 0], [4, 3]])
+    >>> model = Cptw(vectors=vectors, tau=0.5).fit(["a boat", "the ship"])
+    >>> (query,) = expand(model, ["two boats"], "both")
+    >>> {term: round(weight, 2) for term, weight in query.weights.items()}, query.counts
+    ({'boat': 0.55, 'ship': 0.44, 'two': 0.71}, {'boat': 1.0, 'two': 1.0})
+    """
+    counts = model.count(queries)
+    rows = model.represent_counts(counts.matrix, "query", placement, True)
+    if pruning is not None:
+        rows = prune(rows, pruning)
+    names = _Names(model.vocabulary_, counts.unknown)
+    df = np.concatenate([model.df_, np.ones(len(counts.unknown))])
+    weighted = counts.matrix.copy()
+    weighted.data = weighted.data * bm25_idf(df, model.n_docs_)[weighted.indices]
+    return [
+        ExpandedQuery(_row(rows, n, names), _row(counts.matrix, n, names), _row(weighted, n, names))
+        for n in range(rows.shape[0])
+    ]
+
+
+class _Names:
+    def __init__(self, vocabulary: Sequence[str], unknown: Sequence[str]) -> None:
+        self._vocabulary = vocabulary
+        self._unknown = unknown
+        self._n_terms = len(vocabulary)
+
+    def __getitem__(self, column: int) -> str:
+        return self._vocabulary[column] if column < self._n_terms else self._unknown[column - self._n_terms]
+
+
+def _row(matrix: sp.csr_matrix, number: int, names: _Names) -> dict[str, float]:
+    row = slice(matrix.indptr[number], matrix.indptr[number + 1])
+    pairs = zip(matrix.indices[row].tolist(), matrix.data[row].tolist(), strict=True)
+    return {names[column]: weight for column, weight in pairs if weight >= LEAST_WEIGHT}

@@ -1,0 +1,224 @@
+"""The steps of a search by each method: one request for most, two for hybrid and rank fusion."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from cptw_queries.bodies import best_score_body, ranking_body, search_body
+from cptw_queries.builders import Clause, hybrid_query, narrow
+from cptw_queries.fusion import fuse
+from cptw_queries.sending import RawHit, best_scores, fetch_documents, raw_hits
+from cptw_search.backend import RRF_DEPTH
+from cptw_search.cluster import ID_FIELD, ClusterClient
+from cptw_search.errors import InvalidInputError
+
+__all__ = ["HALVES", "SearchOptions", "check_options", "run_searches"]
+
+HALVES = {"cptw": ("cptw",), "bm25": ("bm25",), "hybrid": ("cptw", "bm25"), "rrf": ("cptw", "bm25")}
+"""Which queries each method needs."""
+
+Halves = Mapping[str, Clause]
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """What is asked for beside the query.
+
+    Parameters
+    ----------
+    k : int
+        How many hits at most.
+    method : {"cptw", "bm25", "hybrid", "rrf"}
+        How documents are scored.
+    lambda_ : float
+        The share of CPTW in ``"hybrid"``.
+    filters : sequence of dict
+        Clauses that all have to match.
+    exclude_ids : sequence of str
+        Documents that must not be found.
+    offset : int
+        How many hits are passed over.
+    after : (float, str), optional
+        Score and id of the last hit of the page before.
+    fields : sequence of str, optional
+        What is returned of the stored documents.
+    min_score : float, optional
+        The least score of a hit.
+    scales : (float, float), optional
+        For ``"hybrid"``, the best scores of CPTW and BM25; asked of the server where they are not given.
+    tie_field : str, optional
+        Equal scores are ordered by this field.
+    """
+
+    k: int = 10
+    method: str = "cptw"
+    lambda_: float = 0.3
+    filters: Sequence[Clause] = field(default=())
+    exclude_ids: Sequence[str] = ()
+    offset: int = 0
+    after: tuple[float, str] | None = None
+    fields: Sequence[str] | None = None
+    min_score: float | None = None
+    scales: tuple[float, float] | None = None
+    tie_field: str | None = ID_FIELD
+
+
+def check_options(options: SearchOptions) -> None:
+    """Raise unless a search can be done as asked.
+
+    Parameters
+    ----------
+    options : SearchOptions
+        What the user gave; query, k, method and lambda are checked by `cptw_search.backend.check_search`.
+
+    Raises
+    ------
+    InvalidInputError
+        If an option cannot be used.
+
+    Examples
+    --------
+    >>> check_options(SearchOptions(offset=-1))
+    Traceback (most recent call last):
+    ...
+    cptw_search.errors.InvalidInputError: offset must be a whole number >= 0. Got -1 instead.
+    """
+    if options.method not in HALVES:
+        raise InvalidInputError(
+            f"method must be one of {', '.join(map(repr, HALVES))} on a cluster, which stores no weights for {options.method!r}."
+        )
+    if not isinstance(options.offset, int) or isinstance(options.offset, bool) or options.offset < 0:
+        raise InvalidInputError(f"offset must be a whole number >= 0. Got {options.offset!r} instead.")
+    if options.offset and options.after is not None:
+        raise InvalidInputError(
+            f"offset must be left out with after, which says where to go on. Got {options.offset!r}."
+        )
+    if isinstance(options.fields, (str, bytes)):
+        raise InvalidInputError(f"fields must come as a list. Got the single name {options.fields!r} instead.")
+    if options.min_score is not None and not _is_number(options.min_score):
+        raise InvalidInputError(f"min_score must be a finite number. Got {options.min_score!r} instead.")
+    if options.scales is not None and not (
+        isinstance(options.scales, (tuple, list))
+        and len(options.scales) == 2
+        and all(_is_number(scale) and scale > 0 for scale in options.scales)
+    ):
+        raise InvalidInputError(
+            f"scales must be two numbers > 0, the best scores of CPTW and of BM25. Got {options.scales!r} instead."
+        )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def run_searches(
+    client: ClusterClient, name: str, queries: Sequence[Halves], options: SearchOptions
+) -> list[list[RawHit]]:
+    """Search for many queries.
+
+    Parameters
+    ----------
+    client : ClusterClient
+        Where to.
+    name : str
+        The index or alias.
+    queries : sequence of mapping
+        For each query, ``"cptw"`` and ``"bm25"`` to their clauses; one that is missing finds nothing.
+    options : SearchOptions
+        What is asked for.
+
+    Returns
+    -------
+    list of list of dict
+        The hits of each query, best first, as the server gave them.
+
+    Raises
+    ------
+    ClusterError
+        If a search fails.
+    """
+    if options.method == "rrf":
+        return _fused(client, name, queries, options)
+    found: list[list[RawHit]] = [[] for _ in queries]
+    mixed: list[Clause | None]
+    if options.method == "hybrid":
+        mixed = _mixed(client, name, queries, options)
+    else:
+        mixed = [halves.get(options.method) for halves in queries]
+    sent = [position for position, clause in enumerate(mixed) if clause is not None]
+    bodies = [_body(clause, options) for clause in mixed if clause is not None]
+    for position, hits in zip(sent, raw_hits(client, name, bodies), strict=True):
+        found[position] = hits
+    return found
+
+
+def _body(clause: Clause, options: SearchOptions) -> Clause:
+    return search_body(
+        narrow(clause, options.filters, options.exclude_ids),
+        options.k,
+        offset=options.offset,
+        after=options.after,
+        fields=options.fields,
+        min_score=options.min_score,
+        tie_field=options.tie_field,
+    )
+
+
+def _mixed(client: ClusterClient, name: str, queries: Sequence[Halves], options: SearchOptions) -> list[Clause | None]:
+    """Add the two halves of each query, scaled by their best scores."""
+    shares = {"cptw": options.lambda_, "bm25": 1 - options.lambda_}
+    wanted = [(n, half) for n, halves in enumerate(queries) for half in halves if shares[half] > 0]
+    if options.scales is not None:
+        scale_of = dict(zip(shares, options.scales, strict=True))
+        best = [scale_of[half] for _, half in wanted]
+    else:
+        bodies = [best_score_body(narrow(queries[n][half], options.filters, options.exclude_ids)) for n, half in wanted]
+        best = best_scores(client, name, bodies)
+    parts: list[list[tuple[Clause, float, float]]] = [[] for _ in queries]
+    for (n, half), scale in zip(wanted, best, strict=True):
+        if scale > 0:
+            parts[n].append((queries[n][half], shares[half], scale))
+    return [hybrid_query(halves) if halves else None for halves in parts]
+
+
+def _fused(client: ClusterClient, name: str, queries: Sequence[Halves], options: SearchOptions) -> list[list[RawHit]]:
+    depth = max(RRF_DEPTH, options.offset + options.k)
+    wanted = [(n, clause) for n, halves in enumerate(queries) for clause in halves.values()]
+    bodies = [
+        ranking_body(narrow(clause, options.filters, options.exclude_ids), depth, tie_field=options.tie_field)
+        for _, clause in wanted
+    ]
+    rankings: list[list[list[str]]] = [[] for _ in queries]
+    index_of: dict[str, str] = {}
+    for (n, _), hits in zip(wanted, raw_hits(client, name, bodies), strict=True):
+        ids = [str(hit["sort"][1] if options.tie_field == ID_FIELD else hit["_id"]) for hit in hits]
+        rankings[n].append(ids)
+        index_of.update(zip(ids, (hit["_index"] for hit in hits), strict=True))
+    pages = [_page(fuse(lists), options) for lists in rankings]
+    stored: dict[str, RawHit] = {}
+    if options.fields is None or options.fields:
+        shown = list(dict.fromkeys(doc_id for page in pages for doc_id, _ in page))
+        stored = fetch_documents(client, name, shown, fields=options.fields)
+    return [
+        [
+            {
+                "_id": doc_id,
+                "_index": index_of[doc_id],
+                "_score": score,
+                "_source": stored.get(doc_id, {}).get("_source", {}),
+            }
+            for doc_id, score in page
+        ]
+        for page in pages
+    ]
+
+
+def _page(fused: list[tuple[str, float]], options: SearchOptions) -> list[tuple[str, float]]:
+    if options.min_score is not None:
+        fused = [(doc_id, score) for doc_id, score in fused if score >= options.min_score]
+    if options.after is not None:
+        score_before, id_before = options.after
+        fused = [(doc_id, score) for doc_id, score in fused if (-score, doc_id) > (-score_before, id_before)]
+    return fused[options.offset : options.offset + options.k]

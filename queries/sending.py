@@ -1,0 +1,233 @@
+"""Many searches in few requests, and the raw hits that come back."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from cptw_queries.builders import Clause
+from cptw_search.cluster import RESERVED_PREFIX, ClusterClient, make_path
+from cptw_search.errors import ClusterError, InvalidInputError, MissingIndexError, RejectedError
+
+__all__ = ["MAX_WINDOW", "RawHit", "TooManyClausesError", "best_scores", "fetch_documents", "multi_search", "raw_hits"]
+
+MAX_WINDOW = 10_000
+"""How many hits a server gives in one go (``index.max_result_window``); more come in pages."""
+
+BATCH_SEARCHES = 100
+BATCH_BYTES = 8 * 1024**2
+
+# A shard that failed must not make a search that looks as if it had found less.
+_HEADER = b'{"allow_partial_search_results":false}\n'
+_TOO_MANY = re.compile(r"maxClauseCount is set to (\d+)")
+
+RawHit = dict[str, Any]
+
+
+class TooManyClausesError(RejectedError):
+    """A query with more clauses than the server takes; ``limit`` is how many it does.
+
+    Parameters
+    ----------
+    message : str
+        What was refused.
+    limit : int
+        The server's limit.
+    """
+
+    def __init__(self, message: str, limit: int) -> None:
+        super().__init__(message, status=400)
+        self.limit = limit
+
+    def __reduce__(self) -> tuple[type[TooManyClausesError], tuple[str, int]]:
+        return type(self), (str(self), self.limit)
+
+
+def multi_search(client: ClusterClient, name: str, bodies: Iterable[Clause]) -> Iterator[dict[str, Any]]:
+    """Send searches in batches that are bounded by count and by bytes.
+
+    Parameters
+    ----------
+    client : ClusterClient
+        Where to.
+    name : str
+        The index or alias.
+    bodies : iterable of dict
+        Request bodies.
+
+    Yields
+    ------
+    dict
+        The answer to each, in order.
+
+    Raises
+    ------
+    ClusterError
+        If one of them fails, whole or on a shard.
+    """
+    path = make_path(name, "_msearch")
+    for lines, n_searches in _batches(bodies):
+        answers = client.send_lines(path, lines)["responses"]
+        if len(answers) != n_searches:
+            raise RejectedError(f"The server answered {len(answers)} of {n_searches} searches on {name!r}.")
+        for answer in answers:
+            if "error" in answer:
+                raise _error(answer, name)
+            yield answer
+
+
+def _batches(bodies: Iterable[Clause]) -> Iterator[tuple[bytes, int]]:
+    lines: list[bytes] = []
+    n_bytes = 0
+    for body in bodies:
+        try:
+            line = json.dumps(body, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+        except (TypeError, ValueError) as error:
+            raise InvalidInputError(f"A search must be JSON: {error}. Look at the values of the filter.") from error
+        if lines and (len(lines) == BATCH_SEARCHES or n_bytes + len(line) > BATCH_BYTES):
+            yield _HEADER + _HEADER.join(lines), len(lines)
+            lines, n_bytes = [], 0
+        lines.append(line)
+        n_bytes += len(line) + len(_HEADER)
+    if lines:
+        yield _HEADER + _HEADER.join(lines), len(lines)
+
+
+def _error(answer: dict[str, Any], name: str) -> ClusterError:
+    status, error = int(answer.get("status", 500)), answer["error"]
+    if not isinstance(error, dict):
+        error = {"reason": str(error)}
+    if limit := _TOO_MANY.search(json.dumps(error)):
+        return TooManyClausesError(f"The query has more clauses than the server takes: {limit[1]}.", int(limit[1]))
+    causes = error.get("root_cause") or [error]
+    reason = "; ".join(dict.fromkeys(f"{cause.get('type', '')}: {cause.get('reason', '')}" for cause in causes))[:1000]
+    if error.get("type") == "index_not_found_exception":
+        return MissingIndexError(f"There is no index or alias {name!r}: {reason}")
+    return RejectedError(f"The search on {name!r} failed ({status}): {reason}", status=status, reason=reason)
+
+
+def raw_hits(client: ClusterClient, name: str, bodies: Sequence[Clause]) -> list[list[RawHit]]:
+    """Send searches and give their hits; more than a server gives in one go are asked for in pages.
+
+    Parameters
+    ----------
+    client : ClusterClient
+        Where to.
+    name : str
+        The index or alias.
+    bodies : sequence of dict
+        What `cptw_queries.bodies.search_body` made.
+
+    Returns
+    -------
+    list of list of dict
+        The hits of each search, as the server gave them.
+
+    Raises
+    ------
+    InvalidInputError
+        If more hits are asked for than pages can be made of.
+    ClusterError
+        If a search fails.
+    """
+    found: list[list[RawHit]] = [[] for _ in bodies]
+    open_ = list(range(len(bodies)))
+    pages = [_first_page(body) for body in bodies]
+    while open_:
+        answers = list(multi_search(client, name, [pages[position] for position in open_]))
+        still_open = []
+        for position, answer in zip(open_, answers, strict=True):
+            hits = answer["hits"]["hits"]
+            found[position] += hits
+            missing = bodies[position]["size"] - len(found[position])
+            if missing and len(hits) == MAX_WINDOW:
+                pages[position] = {
+                    **pages[position],
+                    "size": min(missing, MAX_WINDOW),
+                    "search_after": hits[-1]["sort"],
+                }
+                still_open.append(position)
+        open_ = still_open
+    return found
+
+
+def _first_page(body: Clause) -> Clause:
+    if body["size"] + body.get("from", 0) <= MAX_WINDOW:
+        return body
+    if body.get("from"):
+        raise InvalidInputError(
+            f"offset and k must add up to at most {MAX_WINDOW:,}. Got {body['from']} and {body['size']}: pass the last hit of the "
+            "page before as after, and no offset."
+        )
+    if "sort" not in body:
+        raise InvalidInputError(
+            f"k must be at most {MAX_WINDOW:,} where hits have no field to order equal scores by. Got {body['size']} instead."
+        )
+    return {**body, "size": MAX_WINDOW}
+
+
+def best_scores(client: ClusterClient, name: str, bodies: Iterable[Clause]) -> list[float]:
+    """Ask for the best score of each query.
+
+    Parameters
+    ----------
+    client : ClusterClient
+        Where to.
+    name : str
+        The index or alias.
+    bodies : iterable of dict
+        What `cptw_queries.bodies.best_score_body` made.
+
+    Returns
+    -------
+    list of float
+        0 where nothing was found.
+    """
+    best = []
+    for answer in multi_search(client, name, bodies):
+        hits = answer["hits"]["hits"]
+        best.append(float(hits[0]["_score"]) if hits else 0.0)
+    return best
+
+
+def fetch_documents(
+    client: ClusterClient, name: str, ids: Sequence[str], *, fields: Sequence[str] | None = None
+) -> dict[str, RawHit]:
+    """Get stored documents by their ids.
+
+    Parameters
+    ----------
+    client : ClusterClient
+        Where to.
+    name : str
+        The index or alias.
+    ids : sequence of str
+        Which ones.
+    fields : sequence of str, optional
+        What is returned of the documents; by default all that the user stored.
+
+    Returns
+    -------
+    dict
+        Ids to documents as the server gave them; those that are not there are left out.
+
+    Raises
+    ------
+    ClusterError
+        If the request fails.
+    """
+    found: dict[str, RawHit] = {}
+    params: dict[str, object] = {"_source_excludes": f"{RESERVED_PREFIX}*"}
+    if fields is not None:
+        params["_source_includes"] = list(fields)
+    for start in range(0, len(ids), MAX_WINDOW):
+        body = {"ids": list(ids[start : start + MAX_WINDOW])}
+        answer = client.request("POST", make_path(name, "_mget"), body=body, params=params)
+        for document in answer["docs"]:
+            if "error" in document:
+                raise _error({"error": document["error"], "status": 404}, name)
+            if document.get("found"):
+                found[document["_id"]] = document
+    return found
