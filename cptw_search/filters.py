@@ -49,6 +49,13 @@ def _prefix(field: str) -> bytes:
     return field.encode("utf-8", "surrogatepass") + b"\0"
 
 
+def _decode(text: bytes) -> str:
+    try:
+        return text.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as error:
+        raise CorruptedError(f"field_keys_blob.npy is not readable ({error}): it was changed.") from error
+
+
 def document_keys(document: Mapping[str, object], *, ignore: Sequence[str]) -> Iterator[bytes]:
     """Give the keys of a document's values; a list counts with each of its values.
 
@@ -177,8 +184,8 @@ class FieldIndex:
         position = 0
         while position < len(self.keys):
             field = self.keys[position].split(b"\0", 1)[0]
-            found.append(field.decode("utf-8", "surrogatepass"))
-            position = self.keys.bisect(field + b"\1")
+            found.append(_decode(field))
+            position = max(position + 1, self.keys.bisect(field + b"\1"))  # onwards, also in a table that was changed
         return found
 
     def strings(self, field: str, alive: npt.NDArray[np.bool_]) -> list[str]:
@@ -199,16 +206,19 @@ class FieldIndex:
         prefix = _prefix(field) + b"s"
         first, last = self.keys.bisect(prefix), self.keys.bisect(_prefix(field) + b"t")
         return [
-            self.keys[position][len(prefix) :].decode("utf-8", "surrogatepass")
+            _decode(self.keys[position][len(prefix) :])
             for position in range(first, last)
-            if alive[self._docs(position, position + 1)].any()
+            if alive[self._docs(position, position + 1, len(alive))].any()
         ]
 
-    def _docs(self, first: int, last: int) -> npt.NDArray[np.int32]:
+    def _docs(self, first: int, last: int, n_docs: int) -> npt.NDArray[np.int32]:
         """Give the documents of keys first to last - 1."""
         if first >= last:
             return self.docs[:0]
-        return self.docs[(self.ends[first - 1] if first else 0) : self.ends[last - 1]]
+        docs = self.docs[(self.ends[first - 1] if first else 0) : self.ends[last - 1]]
+        if len(docs) and not 0 <= int(docs.min()) <= int(docs.max()) < n_docs:
+            raise CorruptedError("field_docs.npy names documents that are not there: it was changed.")
+        return docs
 
     def mask(self, conditions: Filter, n_docs: int) -> npt.NDArray[np.bool_]:
         """Tell which documents meet all conditions.
@@ -242,10 +252,7 @@ class FieldIndex:
         for field, condition in check_filter(conditions).items():
             matches = np.zeros(n_docs, dtype=bool)
             for first, last in self._key_ranges(field, condition):
-                docs = self._docs(first, last)
-                if len(docs) and not 0 <= int(docs.min()) <= int(docs.max()) < n_docs:
-                    raise CorruptedError("field_docs.npy names documents that are not there: it was changed.")
-                matches[docs] = True
+                matches[self._docs(first, last, n_docs)] = True
             mask &= matches
         return mask
 

@@ -157,6 +157,8 @@ def _from_manifest(model_class: type[Cptw], manifest: storage.Manifest, paths: M
     if len(model.df_) != n_terms:
         raise CorruptedError(f"df.npy must have {n_terms} entries, as vocabulary.txt has. It has {len(model.df_)}.")
     model.similarity_ = stored_arrays.open_csr(paths, "similarity", (n_terms, n_terms))
+    if not ((model.similarity_.data > 0) & (model.similarity_.data <= 1)).all():
+        raise CorruptedError("similarity_data.npy must hold cosines above 0 and up to 1. It does not: it was changed.")
     model._settle(model.analyzer)  # type: ignore[arg-type]
     model.__dict__["model_id"] = str(manifest["model_id"])
     return model

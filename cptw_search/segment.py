@@ -111,6 +111,8 @@ class Segment:
         position = int(np.searchsorted(self.id_hashes, wanted))
         while position < len(self.id_hashes) and self.id_hashes[position] == wanted:
             doc = int(self.id_positions[position])
+            if not 0 <= doc < self.n_docs:
+                raise CorruptedError(f"id_positions.npy names document {doc} of {self.n_docs}: it was changed.")
             if self.ids[doc] == encoded:
                 return doc
             position += 1
@@ -128,8 +130,18 @@ class Segment:
         -------
         str
             Its id.
+
+        Raises
+        ------
+        CorruptedError
+            If what is stored is no id.
         """
-        return self.ids[doc].decode()
+        try:
+            return self.ids[doc].decode()
+        except UnicodeDecodeError as error:
+            raise CorruptedError(
+                f"The stored id of document {doc} is not readable ({error}): it was changed."
+            ) from error
 
     def document(self, doc: int) -> dict[str, object]:
         """Give a document as it was stored.
@@ -150,7 +162,9 @@ class Segment:
             If what is stored is no document.
         """
         try:
-            document: dict[str, object] = json.loads(self.documents[doc].decode("utf-8", "surrogatepass"))
+            document = json.loads(self.documents[doc].decode("utf-8", "surrogatepass"))
+            if not isinstance(document, dict):
+                raise ValueError(f"{type(document).__name__} in place of an object")
         except (ValueError, RecursionError) as error:
             raise CorruptedError(
                 f"The stored text of document {doc} is not readable ({error}): it was changed."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tokenize
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,17 @@ from cptw_search.errors import CorruptedError
 __all__ = ["open_array", "open_csr", "read_lines"]
 
 # What numpy's reader was seen to raise on changed headers, by fuzzing.
-_NUMPY_ERRORS = (ValueError, OSError, EOFError, SyntaxError, TypeError, OverflowError, MemoryError, tokenize.TokenError)
+_NUMPY_ERRORS = (
+    ValueError,
+    OSError,
+    EOFError,
+    SyntaxError,
+    TypeError,
+    OverflowError,
+    MemoryError,
+    tokenize.TokenError,
+    Warning,
+)
 _MMAP_FROM_BYTES = 64 * 2**10  # below that an open file is the higher price
 
 
@@ -48,8 +59,10 @@ def open_array(paths: Mapping[str, Path], name: str, dtype: npt.DTypeLike, ndim:
         raise CorruptedError(f"The manifest must name a file {name!r}. It names {sorted(paths)}.")
     path = paths[name]
     try:
-        # Mapping first, whatever the size: it refuses a header that promises more than the file holds.
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # a header that numpy has to guess at is none of ours
+            # Mapping first, whatever the size: it refuses a header that promises more than the file holds.
+            array = np.load(path, mmap_mode="r", allow_pickle=False)
     except _NUMPY_ERRORS as error:
         raise CorruptedError(f"{str(path)!r} is not a readable .npy array ({error}).") from error
     if not isinstance(array, np.ndarray) or array.dtype != np.dtype(dtype) or array.ndim != ndim:

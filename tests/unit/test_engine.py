@@ -23,7 +23,11 @@ from cptw_search.errors import (
 )
 
 VECTORS = WordVectors(["boat", "ship", "sea", "ocean"], [[10, 0], [8, 6], [7, 7], [6, 8]])
-DOCUMENTS = [{"id": "a", "text": "a boat at sea", "n": 1}, {"id": "b", "text": "ships"}, {"id": "c", "text": "oceans"}]
+DOCUMENTS = [
+    {"id": "a", "text": "a boat at sea", "n": 1, "label": "x"},
+    {"id": "b", "text": "ships"},
+    {"id": "c", "text": "oceans"},
+]
 
 
 @pytest.fixture
@@ -303,7 +307,10 @@ def test_changed_bytes_anywhere_are_an_error_of_ours_or_harmless(saved: Path, da
                 index.search("boats at sea", method=method)
             index.count({"n": 1})
         index.get("a")
+        index.values("label")
         list(index.documents())
+        index.merge()
+        index.close()
     except CptwError as error:
         message = str(error)
     finally:
