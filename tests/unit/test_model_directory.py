@@ -208,9 +208,9 @@ def test_a_missing_or_truncated_file(saved: Path) -> None:
 
 
 def test_a_changed_byte_is_found_by_verify(saved: Path) -> None:
-    path = data_file(saved, "similarity_data.npy")
+    path = data_file(saved, "df.npy")
     content = bytearray(path.read_bytes())
-    content[-3] ^= 1
+    content[-8] ^= 2  # one document more or less
     path.write_bytes(content)
     with pytest.raises(CorruptedError, match="must have the SHA-256"):
         Cptw.load(saved, verify=True)
