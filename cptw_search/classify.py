@@ -111,9 +111,6 @@ class KnnClassifier(Estimator):
         """
         return self
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
     @property
     def classes_(self) -> npt.NDArray[np.object_]:
         """The labels in the index, sorted."""
