@@ -184,7 +184,7 @@ class TestLoad:
         assert (summary.n_read, summary.n_indexed, summary.n_rejected) == (609, 602, 7)
         rejected = dict(summary.rejected)
         assert set(rejected) == {"conflict", "good", "document 603", "reserved", "nan", "surrogate", "x" * 513}
-        assert "failed to parse field [n]" in rejected["conflict"]
+        assert "[n]" in rejected["conflict"]  # "failed to parse field [n]" or "mapper [n] cannot be changed", by timing
         assert [json.loads(line)["id"] for line in file.read_text().splitlines()] == [
             name for name, _ in summary.rejected
         ]
