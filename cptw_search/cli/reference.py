@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable, Iterator
 from enum import Enum
 from pathlib import Path
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import typer
 from typer.models import ArgumentInfo, OptionInfo
@@ -59,7 +59,10 @@ def _parameters(run: Callable[..., None]) -> Iterator[tuple[str, str]]:
     """Give each argument and option with what it means; from the signature, which no version of typer changes."""
     hints = get_type_hints(run, include_extras=True)
     for name, parameter in inspect.signature(run).parameters.items():
-        kind, info = get_args(hints[name])[:2]
+        hint = hints[name]
+        if get_origin(hint) is not Annotated:
+            hint = get_args(hint)[0]  # Python 3.10 makes Optional[Annotated[...]] of what defaults to None
+        kind, info = get_args(hint)[:2]
         choices = _choices(kind)
         default = parameter.default.value if isinstance(parameter.default, Enum) else parameter.default
         meaning, *said_default = str(info.help).split("  [default: ")
