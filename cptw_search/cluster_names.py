@@ -9,6 +9,7 @@ from cptw_search.errors import InvalidInputError
 
 __all__ = [
     "ID_FIELD",
+    "INDEX_FORMAT",
     "RESERVED_PREFIX",
     "TEXT_FIELD",
     "WEIGHTS_FIELD",
@@ -20,6 +21,9 @@ __all__ = [
     "make_path",
 ]
 
+INDEX_FORMAT = 1
+"""The layout of an index: written into its mapping by the indexer, asked for by the queries."""
+
 RESERVED_PREFIX = "cptw_"
 """Fields whose names begin with this are ours."""
 
@@ -27,7 +31,7 @@ WEIGHTS_FIELD = "cptw_weights"
 """The field of the weighted terms."""
 
 TEXT_FIELD = "cptw_text"
-"""The field of the terms in their order, for BM25."""
+"""The field of the terms, each as often as it counts, for BM25."""
 
 ID_FIELD = "cptw_id"
 """The field that holds the document's id once more, for ordering equal scores."""

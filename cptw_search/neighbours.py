@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-__all__ = ["VOTES", "nearest_rows", "predict_labels", "vote_weights"]
+__all__ = ["VOTES", "nearest_rows", "predict_labels", "unit_distances", "vote_weights"]
 
 VOTES = ("distance", "similarity", "uniform")
 """How much a neighbour's vote counts: 1 / Euclidean distance (the authors' code), its score, or 1."""
@@ -59,6 +59,27 @@ def nearest_rows(
     return positions, scores
 
 
+def unit_distances(cosines: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Turn cosines into the Euclidean distances of vectors of unit length.
+
+    Parameters
+    ----------
+    cosines : ndarray
+        Cosines; what rounding left above 1 counts as 1.
+
+    Returns
+    -------
+    ndarray
+        Distances, 0 to 2.
+
+    Examples
+    --------
+    >>> unit_distances(np.array([1.0, 0.5, -1.0]))
+    array([0., 1., 2.])
+    """
+    return np.asarray(np.sqrt(np.maximum(2 - 2 * cosines, 0.0)))
+
+
 def vote_weights(scores: npt.NDArray[np.float64], votes: str) -> npt.NDArray[np.float64]:
     """Turn the scores of neighbours into the weights of their votes.
 
@@ -83,7 +104,7 @@ def vote_weights(scores: npt.NDArray[np.float64], votes: str) -> npt.NDArray[np.
         return np.ones_like(scores)
     if votes == "similarity":
         return np.maximum(scores, 0.0)
-    distances = np.sqrt(np.maximum(2 - 2 * scores, 0.0))  # of vectors of unit length
+    distances = unit_distances(scores)
     copies = distances < SAME
     return np.where(copies.any(axis=1, keepdims=True), copies.astype(float), 1 / np.maximum(distances, SAME))
 

@@ -17,7 +17,7 @@ from cptw_search.counting import Document
 from cptw_search.engine import EmbeddedIndex
 from cptw_search.errors import InvalidInputError, check_choice, require_extra
 from cptw_search.model import Cptw
-from cptw_search.neighbours import VOTES, nearest_rows, predict_labels
+from cptw_search.neighbours import VOTES, nearest_rows, predict_labels, unit_distances
 from cptw_search.progress import progress_bar
 
 __all__ = ["Tuned", "iicr", "tune_by_iicr", "tune_classification", "tune_search"]
@@ -286,15 +286,11 @@ def iicr(rows: sp.csr_matrix, codes: npt.NDArray[np.intp], k: int) -> float:
     for label in classes:
         inside, outside = np.flatnonzero(codes == label), np.flatnonzero(codes != label)
         # Eq. (5): the k nearest of the other classes; Eq. (6): of its own, of which the nearest is the document itself.
-        inter = _distances(nearest_rows(rows[inside], rows[outside], k)[1]).sum(axis=1).mean()
-        intra = _distances(nearest_rows(rows[inside], rows[inside], k + 1)[1])[:, 1:].sum(axis=1).mean()
+        inter = unit_distances(nearest_rows(rows[inside], rows[outside], k)[1]).sum(axis=1).mean()
+        intra = unit_distances(nearest_rows(rows[inside], rows[inside], k + 1)[1])[:, 1:].sum(axis=1).mean()
         if intra > 0:  # a class of one document, or of copies, has no ratio
             ratios.append(inter / intra)
     return float(np.mean(ratios)) if ratios else 1.0  # Eq. (7)
-
-
-def _distances(cosines: FloatArray) -> FloatArray:
-    return np.asarray(np.sqrt(np.maximum(2 - 2 * cosines, 0.0)))
 
 
 def _with(model: Cptw, **parameters: object) -> Cptw:

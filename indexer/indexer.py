@@ -13,7 +13,6 @@ from cptw_indexer.aliases import IndexRecord, current_index, find_indices, new_i
 from cptw_indexer.bodies import Encoder, deletion
 from cptw_indexer.loader import BulkSender, Retries, Sent
 from cptw_indexer.mapping import (
-    FORMAT,
     Layout,
     added_mapping,
     choose_field_type,
@@ -25,6 +24,7 @@ from cptw_indexer.pipeline import Pipeline
 from cptw_indexer.scan import count_documents, find_ids, scan
 from cptw_indexer.summary import LoadSummary, rejection_writer
 from cptw_search.cluster import ClusterClient, check_index_name, make_path
+from cptw_search.cluster_names import INDEX_FORMAT
 from cptw_search.counting import Document
 from cptw_search.document_ids import check_id
 from cptw_search.errors import (
@@ -416,9 +416,9 @@ class ClusterIndexer:
             raise InvalidInputError(
                 f"{index} must have our fields. It has none: make it with load, or use add_to_existing."
             )
-        if ours.get("format") != FORMAT:
+        if ours.get("format") != INDEX_FORMAT:
             raise FormatVersionError(
-                f"{index} must have the format {FORMAT}. It has {ours.get('format')!r}: load it anew."
+                f"{index} must have the format {INDEX_FORMAT}. It has {ours.get('format')!r}: load it anew."
             )
         if ours.get("model_id") != self.model.model_id:
             raise ModelMismatchError(

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from cptw_search.cluster import ID_FIELD, TEXT_FIELD, WEIGHTS_FIELD
+from cptw_search.cluster_names import INDEX_FORMAT
 from cptw_search.document_ids import MAX_ID_BYTES
 from cptw_search.errors import InvalidInputError, check_choice
 from cptw_search.model import Cptw
@@ -15,7 +16,6 @@ from cptw_search.pruning import Pruning
 
 __all__ = [
     "FIELD_TYPES",
-    "FORMAT",
     "LOAD_SETTINGS",
     "Layout",
     "added_mapping",
@@ -24,9 +24,6 @@ __all__ = [
     "make_meta",
     "served_settings",
 ]
-
-FORMAT = 1
-"""Of the layout; it stands in ``_meta``."""
 
 FIELD_TYPES = ("rank_features", "sparse_vector", "none")
 """How the weighted terms are stored; ``"none"``: not at all, for an index with BM25 only."""
@@ -124,7 +121,7 @@ def make_meta(model_id: str, layout: Layout, alias: str, created: str, *, comple
     """
     return {
         "cptw": {
-            "format": FORMAT,
+            "format": INDEX_FORMAT,
             "model_id": model_id,
             "placement": layout.placement,
             "field_type": layout.field_type,

@@ -8,6 +8,7 @@ from typing import Any
 
 from cptw_queries.builders import FIELD_TYPES
 from cptw_search.cluster import ID_FIELD, RESERVED_PREFIX, TEXT_FIELD, WEIGHTS_FIELD, ClusterClient, make_path
+from cptw_search.cluster_names import INDEX_FORMAT
 from cptw_search.errors import (
     FormatVersionError,
     InvalidInputError,
@@ -17,10 +18,7 @@ from cptw_search.errors import (
 )
 from cptw_search.propagation import PLACEMENTS
 
-__all__ = ["FORMAT", "NO_WEIGHTS", "IndexLayout", "check_layout", "read_fields", "read_layout", "read_mapping"]
-
-FORMAT = 1
-"""The format of an index that this version reads."""
+__all__ = ["NO_WEIGHTS", "IndexLayout", "check_layout", "read_fields", "read_layout", "read_mapping"]
 
 NO_WEIGHTS = "none"
 """The type of the field of weights where there is none: an index for BM25 alone."""
@@ -158,9 +156,9 @@ def read_layout(client: ClusterClient, name: str) -> IndexLayout:
             f"The index {index!r} must have been made by cptw_indexer, whose _meta it lacks. To search a plain text index "
             "as it is, use cptw_queries.ExistingIndex."
         )
-    if meta.get("format") != FORMAT:
+    if meta.get("format") != INDEX_FORMAT:
         raise FormatVersionError(
-            f"The index {index!r} must have the format {FORMAT}. It has {meta.get('format')!r}: use the version of cptw-search "
+            f"The index {index!r} must have the format {INDEX_FORMAT}. It has {meta.get('format')!r}: use the version of cptw-search "
             "that wrote it, or index anew."
         )
     check_choice(f"The placement of the index {index!r}", meta.get("placement"), PLACEMENTS)
