@@ -13,6 +13,7 @@ and for the Unicode analyzers (``english``, ``unicode`` and the Snowball languag
 
 - Text is case-folded and brought to NFKC; format characters (soft hyphen, zero-width joiners) are dropped.
 - A word is a run of letters, combining marks and digits, with apostrophes inside; a typographic apostrophe is one.
+  ``e.g.`` and ``i.e.`` are words, without their last dot.
 - Runs of Han, Hiragana and Katakana, written without spaces, become overlapping pairs of characters.
 - Every emoji is a word; skin tones are dropped, joined sequences become their parts, flags stay whole.
 """
@@ -31,32 +32,53 @@ import Stemmer
 
 from cptw_search.errors import InvalidInputError, check_choice, require_extra
 
-__all__ = ["MAX_TERM_LENGTH", "Analyzer", "CallableAnalyzer", "TextAnalyzer", "analyzer_names", "get_analyzer"]
+__all__ = [
+    "FIELD_TOKENS",
+    "MAX_TERM_LENGTH",
+    "Analyzer",
+    "CallableAnalyzer",
+    "TextAnalyzer",
+    "analyzer_names",
+    "get_analyzer",
+]
 
 MAX_TERM_LENGTH = 255
 
-# Function words and contractions. Single letters stay terms: "vitamin d" and "plan b" are about something.
+# Function words, adverbs that only connect, and contractions. Single letters stay terms: "vitamin d" and "plan b" are
+# about something.
 ENGLISH_STOP_WORDS = """
-    a about above after again against all also although am among an and any are aren't as at be because been
-    before being below between both but by can can't cannot could couldn't did didn't do does doesn't doing
-    don't down during each either else ever every few for from further had hadn't has hasn't have haven't having
-    he he'd he'll he's her here here's hers herself him himself his how how's however i i'd i'll i'm i've if in
-    into is isn't it it's its itself just let's me more most mustn't my myself neither no nor not of off on once
-    only or other ought our ours ourselves out over own same shall shan't she she'd she'll she's should
-    shouldn't since so some such than that that's the their theirs them themselves then there there's these they
-    they'd they'll they're they've this those though through thus to too under until up upon us very was wasn't
-    we we'd we'll we're we've were weren't what what's when when's where where's whether which while who who's
-    whom whose why why's will with within without won't would wouldn't yet you you'd you'll you're you've your
-    yours yourself yourselves
-    """.split()  # noqa: SIM905 - 190 quotes would not help a reader
+    a able about above according accordingly across actually after again against all almost along alongside
+    already also although always am among amongst an and another any anybody anyone anything anyway anywhere are
+    aren't around as aside at away be became because become becomes becoming been before being below besides
+    between beyond both but by can can't cannot certain certainly concerning considering could couldn't
+    currently despite did didn't do does doesn't doing don't done down during e.g each eg either else elsewhere
+    enough especially etc even ever every everybody everyone everything everywhere except few for formerly from
+    further furthermore get gets getting given got had hadn't has hasn't have haven't having he he'd he'll he's
+    hence her here here's hereby herein hers herself him himself his hopefully how how's however i i'd i'll i'm
+    i've i.e ie if in indeed instead into is isn't it it's its itself just known later latter least less lest
+    let let's like likely mainly many may maybe me meanwhile merely might more moreover most mostly much must
+    mustn't my myself namely nearly necessarily neither never nevertheless no nobody none nonetheless nor not
+    nothing now nowhere obviously of off often on once one ones only onto or other others otherwise ought our
+    ours ourselves out over overall own particular particularly per perhaps please possibly presumably probably
+    quite rather really regarding regardless relatively respectively same seem seemed seeming seems several
+    shall shan't she she'd she'll she's should shouldn't since so some somebody somehow someone something
+    sometimes somewhat somewhere soon still such sure than that that's the their theirs them themselves then
+    there there's thereby therefore therein these they they'd they'll they're they've this those though through
+    throughout thus to together too toward towards under unless unlike unlikely until up upon us use used uses
+    using usually various very via viz vs was wasn't we we'd we'll we're we've well were weren't what what's
+    whatever when when's whenever where where's whereas whereby wherein wherever whether which whichever while
+    who who's whoever whom whose why why's will with within without won't would wouldn't yes yet you you'd
+    you'll you're you've your yours yourself yourselves
+    """.split()  # noqa: SIM905 - 355 quotes would not help a reader
 
+_DOTTED = r"(?:e\.g|i\.e)(?=\.)"  # not the letters e and g, which are terms
 _CJK = r"[\p{Han}\p{Hiragana}\p{Katakana}ー]"
 _LETTER = rf"[[\p{{L}}\p{{M}}\p{{N}}]--{_CJK}]"
 _EMOJI = r"[\p{Extended_Pictographic}--[©®]]|\p{RI}{2}"
-_UNICODE_WORD = regex.compile(rf"(?V1){_LETTER}+(?:'{_LETTER}+)*|{_CJK}+|{_EMOJI}")
+_UNICODE_WORD = regex.compile(rf"(?V1){_DOTTED}|{_LETTER}+(?:'{_LETTER}+)*|{_CJK}+|{_EMOJI}")
 _CJK_START = regex.compile(rf"(?V1){_CJK}")
 _FORMAT_CHARACTERS = regex.compile(r"\p{Cf}+")
-_ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")
+_ASCII_WORD = re.compile(rf"{_DOTTED}|[a-z0-9]+(?:'[a-z0-9]+)*")
 _ALPHANUMERIC = re.compile(r"[a-z0-9]+")
 _LETTERS_AND_APOSTROPHES = re.compile(r"[A-Za-z']+")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -316,6 +338,10 @@ class CallableAnalyzer:
             f"holds no code. Use one of the named analyzers ({', '.join(analyzer_names())}), or join your own tokens "
             "by spaces and use 'whitespace'."
         )
+
+
+FIELD_TOKENS = Analyzer("field", "whitespace")
+"""Of a model whose terms are the tokens of a field on a server: texts come as those tokens, with spaces between them."""
 
 
 def analyzer_names() -> list[str]:

@@ -181,7 +181,7 @@ def test_a_generator_is_read_in_batches_and_written_in_segments(
 def test_an_index_keeps_its_model(model: Cptw) -> None:
     index = EmbeddedIndex.build(model, DOCUMENTS)
     before = [(hit.id, hit.score) for hit in index.search("ship")]
-    model.set_params(vectors=None).fit(["something else"])
+    model.set_params(vectors=None).fit(["another boat"])
     assert [(hit.id, hit.score) for hit in index.search("ship")] == before
     assert index.model.model_id != model.model_id
 
@@ -331,3 +331,16 @@ def test_opening_maps_large_files_and_reads_nothing_else(model: Cptw, tmp_path: 
 def test_repr_tells_size_and_place(model: Cptw, saved: Path) -> None:
     assert repr(EmbeddedIndex.build(model, DOCUMENTS)) == "EmbeddedIndex(3 documents, placement='query', in memory)"
     assert repr(EmbeddedIndex.open(saved)) == f"EmbeddedIndex(3 documents, placement='both', {os.path.realpath(saved)})"
+
+
+def test_fields_of_many_hits_can_be_left_out() -> None:
+    documents = [{"id": "a", "title": "Boats", "text": "a boat", "year": 1999}, {"id": "b", "text": "two boats"}]
+    index = EmbeddedIndex.build(Cptw(vectors=None).fit(documents), documents)
+    whole = index.search_many(["boat"])[0]
+    for fields in ([], ["title"], ["title", "year", "nothing"]):
+        (found,) = index.search_many(["boat"], fields=fields)
+        assert [(hit.id, hit.score) for hit in found] == [(hit.id, hit.score) for hit in whole]
+        for hit, full in zip(found, whole, strict=True):
+            assert hit.fields == {name: value for name, value in full.fields.items() if name in fields}
+    with pytest.raises(InvalidInputError, match="fields must come as a list. Got the single name 'title'"):
+        index.search_many(["boat"], fields="title")
