@@ -3,3 +3,5 @@
 What is here needs the extra ``evaluation`` (``pip install cptw-search[evaluation]``); nothing of it is imported by the
 rest of the package.
 """
+
+__all__: list[str] = []
