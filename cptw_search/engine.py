@@ -444,9 +444,9 @@ class EmbeddedIndex:
             A text, or a document to find others like it.
         k : int, default 10
             How many at most; only documents with a positive score are found.
-        method : {"cptw", "bm25", "tfidf", "hybrid", "rrf"}, default "cptw"
-            How documents are scored. ``"hybrid"`` adds CPTW and BM25, each divided by its best score; ``"rrf"`` fuses
-            their ranks.
+        method : {"cptw", "bm25", "bm25+rm3", "tfidf", "hybrid", "rrf"}, default "cptw"
+            How documents are scored. ``"bm25+rm3"`` is BM25 after the query has learned words from its ten best
+            documents; ``"hybrid"`` adds CPTW and BM25, each divided by its best score; ``"rrf"`` fuses their ranks.
         lambda_ : float, default 0.3
             The share of CPTW in ``"hybrid"``, 0 to 1.
         filter : mapping, optional
@@ -487,6 +487,7 @@ class EmbeddedIndex:
         method: str = "cptw",
         lambda_: float = 0.3,
         filter: Filter | None = None,
+        fields: Sequence[str] | None = None,
     ) -> list[list[Hit]]:
         """Find the k best documents for each query.
 
@@ -496,12 +497,14 @@ class EmbeddedIndex:
             Texts or documents.
         k : int, default 10
             How many at most.
-        method : {"cptw", "bm25", "tfidf", "hybrid", "rrf"}, default "cptw"
+        method : {"cptw", "bm25", "bm25+rm3", "tfidf", "hybrid", "rrf"}, default "cptw"
             See `search`.
         lambda_ : float, default 0.3
             See `search`.
         filter : mapping, optional
             See `search`.
+        fields : sequence of str, optional
+            What is returned of the stored documents; by default all. Nothing for an empty sequence, which is quicker.
 
         Returns
         -------
@@ -518,22 +521,31 @@ class EmbeddedIndex:
         for query in queries:
             check_search(query, k, method, lambda_)
         check_search("", k, method, lambda_)
+        if isinstance(fields, (str, bytes)):
+            raise InvalidInputError(f"fields must come as a list. Got the single name {fields!r} instead.")
         parts = self._parts  # one state for the whole call, whatever a writer does meanwhile
         masks = self._masks(parts, filter)
         segments = [part.segment for part in parts]
+        if method == "bm25+rm3":
+            method, rows = "bm25", self._scorer.score_with_feedback(queries, segments, masks)
+        else:
+            rows = self._scorer.score(queries, segments, method)
         results = []
-        for row in self._scorer.score(queries, segments, method):
+        for row in rows:
             results.append(
                 [
-                    self._hit(segments[which], doc, score)
+                    self._hit(segments[which], doc, score, fields)
                     for which, doc, score in rank(row, segments, masks, k, method, lambda_)
                 ]
             )
         return results
 
-    def _hit(self, segment: Segment, doc: int, score: float) -> Hit:
-        fields = segment.document(doc)
-        return Hit(str(fields.pop("id", "")), score, fields)
+    def _hit(self, segment: Segment, doc: int, score: float, fields: Sequence[str] | None) -> Hit:
+        if fields is not None and not fields:
+            return Hit(segment.id_of(doc), score, {})
+        stored = segment.document(doc)
+        doc_id = str(stored.pop("id", ""))
+        return Hit(doc_id, score, stored if fields is None else {n: stored[n] for n in fields if n in stored})
 
     def _masks(self, parts: Sequence[LiveSegment], filter: Filter | None) -> list[npt.NDArray[np.bool_]]:
         if filter is None:

@@ -10,6 +10,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from cptw_search.backend import RRF_CONSTANT, RRF_DEPTH
+from cptw_search.counting import Counts
+from cptw_search.feedback import FEEDBACK_DOCS, MAX_DOCUMENT_SHARE, rm3
 from cptw_search.model import Cptw
 from cptw_search.postings import top_k
 from cptw_search.propagation import bm25_idf, bm25_saturation, idf, row_lengths
@@ -72,8 +74,42 @@ class Scorer:
         mapping
             The scores of each method that is needed, one array a segment.
         """
-        counts = self._model.count(queries)
-        rows = {name: self._query_rows(name, counts.matrix) for name in _NEEDED[method]}
+        yield from self._score_counts(self._model.count(queries), segments, _NEEDED[method])
+
+    def score_with_feedback(
+        self, queries: Sequence[Document], segments: Sequence[Segment], masks: Sequence[npt.NDArray[np.bool_]]
+    ) -> Iterator[Mapping[str, Scores]]:
+        """Score every document by BM25 for each query, after the query learned words from its best documents.
+
+        Parameters
+        ----------
+        queries : sequence of str or mapping
+            Texts or documents.
+        segments : sequence of Segment
+            Where the documents are.
+        masks : sequence of ndarray of bool
+            Which documents may be found, and so may teach words.
+
+        Yields
+        ------
+        mapping
+            The scores of ``"bm25"``, one array a segment.
+        """
+        for query, scores in zip(queries, self.score(queries, segments, "bm25"), strict=True):
+            best = rank(scores, segments, masks, FEEDBACK_DOCS, "bm25", 0.0)
+            # Counted together, so that unknown words have the same columns; documents store no counts of their own.
+            counts = self._model.count([query, *(segments[which].document(doc) for which, doc, _ in best)])
+            feedback = counts.matrix[1:]
+            df = self._model.document_frequencies(feedback.indices)
+            feedback.data[df > MAX_DOCUMENT_SHARE * self._model.n_docs_] = 0.0
+            feedback.eliminate_zeros()
+            expanded = rm3(counts.matrix[:1], feedback, [score for _, _, score in best])
+            yield from self._score_counts(Counts(expanded, counts.unknown), segments, ("bm25",))
+
+    def _score_counts(
+        self, counts: Counts, segments: Sequence[Segment], names: Sequence[str]
+    ) -> Iterator[Mapping[str, Scores]]:
+        rows = {name: self._query_rows(name, counts.matrix) for name in names}
         for number in range(counts.matrix.shape[0]):
             found: dict[str, Scores] = {name: [] for name in rows}
             for name, matrix in rows.items():

@@ -42,8 +42,9 @@ def demo(
 ) -> None:
     """Show what CPTW does, on 350 news texts that ship with gensim.
 
-    The same query through BM25 and through CPTW, side by side; what only CPTW found, and why; and how well each agrees
-    with people who judged how similar the texts are.
+    The same query through BM25, through BM25 with words learned from its best texts (RM3) and through CPTW, side by side;
+    what CPTW found that holds no word of the query, and why; and how well each agrees with people who judged how similar
+    the texts are.
     """
     from cptw_search.cli.output import console as new_console
     from cptw_search.embeddings import load_vectors
@@ -90,17 +91,21 @@ def _show_hits(console: Console, index: EmbeddedIndex, query: str) -> None:
     from cptw_search.highlight import printable
 
     by_words = index.search(query, k=index.count(), method="bm25")
+    learned = index.search(query, k=N_HITS, method="bm25+rm3")
     cptw = index.search(query, k=N_HITS, explain=True)
     found_by_words = {hit.id for hit in by_words}
     table = Table(title=Text(f"“{printable(query)}”"), title_justify="left", expand=True, padding=(0, 1))
     table.add_column(f"BM25: {len(by_words)} texts hold a word of it", ratio=1)
-    table.add_column("CPTW: ● holds one, ○ holds none", ratio=1)
-    for rank in range(max(min(len(by_words), N_HITS), len(cptw))):
-        left = _line("●", by_words[rank]) if rank < len(by_words) else Text("")
-        right = Text("")
-        if rank < len(cptw):
-            right = _line("●" if cptw[rank].id in found_by_words else "○", cptw[rank])
-        table.add_row(left, right)
+    table.add_column("RM3: BM25, words learned", ratio=1)
+    table.add_column("CPTW: ● holds one, ○ none", ratio=1)
+    columns = [by_words[:N_HITS], learned, cptw]
+    for rank in range(max(map(len, columns))):
+        table.add_row(
+            *(
+                _line("●" if hits[rank].id in found_by_words else "○", hits[rank]) if rank < len(hits) else Text("")
+                for hits in columns
+            )
+        )
     console.print(table)
     new = next((hit for hit in cptw if hit.id not in found_by_words), None)
     if new is not None and new.explanation is not None:

@@ -11,6 +11,7 @@ def test_the_demo_shows_what_only_cptw_finds_and_why() -> None:
     shown = Result("demo")
     assert shown.status == 0, shown.stderr
     assert "BM25: 6 texts hold a word of it" in shown.stdout
+    assert "RM3: BM25, words learned" in shown.stdout
     assert "○" in shown.stdout
     assert "holds no word of the query" in shown.stdout
     assert "neighbour" in shown.stdout

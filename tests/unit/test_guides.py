@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
-GUIDES = ["search-your-texts.md", "classify-your-texts.md", "vectors-and-tau.md"]
+GUIDES = ["search-your-texts.md", "classify-your-texts.md", "vectors-and-tau.md", "evaluate-retrieval.md"]
 
 ARTICLES = [
     {"id": "7", "title": "Storm", "text": "A ship was lost in the storm off the coast.", "year": 1999},
@@ -40,6 +41,10 @@ def folder(tmp_path: Path) -> Path:
     lines("new.txt", ["The cup was won in the last minute.", "Profit at the bank"])
     lines("queries.jsonl", [json.dumps({"_id": "q1", "text": "ship"}), json.dumps({"_id": "q2", "text": "tax"})])
     lines("qrels.tsv", ["query-id\tcorpus-id\tscore", "q1\t7\t1", "q1\t8\t1", "q2\t9\t1", "q2\t10\t1"])
+    (tmp_path / "my-collection").mkdir()
+    for name, copy in (("articles", "corpus"), ("queries", "queries")):
+        shutil.copy(tmp_path / f"{name}.jsonl", tmp_path / "my-collection" / f"{copy}.jsonl")
+    shutil.copy(tmp_path / "qrels.tsv", tmp_path / "my-collection")
     return tmp_path
 
 

@@ -1,0 +1,84 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from cptw_search import Cptw, EmbeddedIndex
+from cptw_search.errors import InvalidInputError
+from cptw_search.feedback import rm3
+
+QUERY = sp.csr_matrix([[1.0, 0.0, 0.0]])
+FEEDBACK = sp.csr_matrix([[1.0, 1.0, 0.0], [1.0, 0.0, 3.0]])
+
+
+def test_weights_sum_to_one_and_nothing_given_is_changed() -> None:
+    before = FEEDBACK.copy()
+    assert rm3(QUERY, FEEDBACK, [5.0, 1.0]).sum() == pytest.approx(1)
+    assert (FEEDBACK != before).nnz == 0
+
+
+def test_the_scale_of_the_scores_does_not_matter() -> None:
+    one, two = (rm3(QUERY, FEEDBACK, np.array([3.0, 1.0]) * scale).toarray() for scale in (1, 40))
+    np.testing.assert_allclose(one, two)
+
+
+@pytest.mark.parametrize("scores", [[], [0.0, 0.0]])
+def test_with_nothing_to_learn_the_query_stays(scores: list[float]) -> None:
+    assert rm3(2 * QUERY, FEEDBACK[: len(scores)], scores).toarray().tolist() == [[1.0, 0.0, 0.0]]
+
+
+def test_an_empty_query_without_documents_stays_empty() -> None:
+    assert rm3(0 * QUERY, FEEDBACK[:0], []).nnz == 0
+
+
+@pytest.mark.parametrize(
+    ("query", "scores", "options", "problem"),
+    [
+        (QUERY, [1.0], {}, r"a score for each document. Got the shapes \(1, 3\), \(2, 3\) and \(1,\)"),
+        (QUERY[:, :2], [1.0, 1.0], {}, "documents over the same columns"),
+        (QUERY, [1.0, -1.0], {}, r"must be finite and not negative. Got \[1.0, -1.0\]"),
+        (QUERY, [1.0, np.nan], {}, "must be finite and not negative"),
+        (QUERY, [1.0, 1.0], {"query_weight": 1.5}, "query_weight must be a number from 0 to 1. Got 1.5"),
+        (QUERY, [1.0, 1.0], {"n_terms": 0}, "max_terms must be None or a whole number >= 1. Got 0"),
+    ],
+)
+def test_what_cannot_be_used_is_named(query, scores, options, problem: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(InvalidInputError, match=problem):
+        rm3(query, FEEDBACK, scores, **options)
+
+
+@pytest.fixture
+def index() -> EmbeddedIndex:
+    documents = [
+        {"id": "a", "text": "captain sails vessel", "label": "old"},
+        {"id": "b", "text": "vessel in harbour", "label": "new"},
+        {"id": "c", "text": "captain plays football", "label": "new"},
+        *({"id": f"d{n}", "text": f"filler number {n} {'common' * (n % 2)}", "label": "new"} for n in range(40)),
+    ]
+    return EmbeddedIndex.build(Cptw(vectors=None).fit(documents), documents)
+
+
+def test_the_engine_finds_documents_by_words_that_it_learned(index: EmbeddedIndex) -> None:
+    assert [hit.id for hit in index.search("sails", method="bm25")] == ["a"]
+    assert [hit.id for hit in index.search("sails", method="bm25+rm3")] == ["a", "b", "c"]
+
+
+def test_it_learns_from_documents_that_the_filter_lets_through(index: EmbeddedIndex) -> None:
+    assert index.search("sails", method="bm25+rm3", filter={"label": "new"}) == []
+    found = index.search("vessel", method="bm25+rm3", filter={"label": "new"})
+    assert [hit.id for hit in found] == ["b"]  # and not c, whose captain a alone would have taught
+
+
+def test_it_learns_from_documents_that_are_alive(index: EmbeddedIndex) -> None:
+    index.delete(["a"])
+    assert index.search("sails", method="bm25+rm3") == []
+    assert [hit.id for hit in index.search("vessel", method="bm25+rm3")] == ["b"]
+
+
+def test_words_of_many_documents_are_not_learned(index: EmbeddedIndex) -> None:
+    """Number and common are in more than a tenth of the documents."""
+    assert [hit.id for hit in index.search("17", method="bm25+rm3")] == ["d17"]
+
+
+def test_it_has_no_explanation(index: EmbeddedIndex) -> None:
+    with pytest.raises(InvalidInputError, match="explain needs method 'cptw'.*Got 'bm25\\+rm3'"):
+        index.search("sails", method="bm25+rm3", explain=True)
