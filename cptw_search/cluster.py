@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import urlencode
 
-from cptw_search.cluster_answers import error_of
+from cptw_search.cluster_answers import error_of, read_optional, read_part, shown
 from cptw_search.cluster_names import (
     ID_FIELD,
     RESERVED_PREFIX,
@@ -207,7 +207,13 @@ class ClusterClient:
         return self._request(method, path, _to_json(body), params, {**_JSON, **(headers or {})}, timeout)
 
     def send_lines(
-        self, path: str, lines: bytes, *, params: Mapping[str, object] | None = None, timeout: float | None = None
+        self,
+        path: str,
+        lines: bytes,
+        *,
+        params: Mapping[str, object] | None = None,
+        timeout: float | None = None,
+        other_nodes: bool = True,
     ) -> Any:
         """Send lines of JSON: a bulk request or a multi-search.
 
@@ -221,6 +227,9 @@ class ClusterClient:
             As for `request`.
         timeout : float, optional
             Seconds, in place of the client's own.
+        other_nodes : bool, default True
+            Try the next node at once where one cannot be reached. Not for a caller who has to know whether an earlier
+            try may have come through.
 
         Returns
         -------
@@ -232,7 +241,7 @@ class ClusterClient:
         ClusterError
             As for `request`.
         """
-        return self._request("POST", path, lines, params, _NDJSON, timeout)
+        return self._request("POST", path, lines, params, _NDJSON, timeout, other_nodes)
 
     def _request(
         self,
@@ -242,8 +251,9 @@ class ClusterClient:
         params: Mapping[str, object] | None,
         headers: Mapping[str, str],
         timeout: float | None,
+        other_nodes: bool = True,
     ) -> Any:
-        answer = self._send(method, path, body, params, headers, timeout)
+        answer = self._send(method, path, body, params, headers, timeout, other_nodes)
         if method == "HEAD" and answer.status in (200, 404):
             return answer.status == 200
         if answer.status == 404 and isinstance(answer.body, dict) and answer.body.get("found") is False:
@@ -252,7 +262,8 @@ class ClusterClient:
             raise error_of(answer, method, path, self._settings)
         if not isinstance(answer.body, (dict, list)):
             raise ClusterConnectionError(
-                f"{self._settings.shown} answered {method} {path} with something that is not JSON: is it a search server?"
+                f"{self._settings.shown} answered {method} {path} with something that is not JSON: is it a search server?",
+                is_temporary=True,  # or a gateway that has no answer for now
             )
         return answer.body
 
@@ -264,6 +275,7 @@ class ClusterClient:
         params: Mapping[str, object] | None = None,
         headers: Mapping[str, str] = _JSON,
         timeout: float | None = None,
+        other_nodes: bool = True,
     ) -> Answer:
         if not path.startswith("/") or re.search(r"[?#\s\x00-\x1f\x7f]|//|/\.{1,2}(/|$)", path):
             raise InvalidInputError(f"A path must be made by make_path. Got {path!r} instead.")
@@ -272,7 +284,7 @@ class ClusterClient:
         sent = dict(headers)
         if self._settings.authorization is not None:
             sent["authorization"] = self._settings.authorization
-        for _ in self._settings.urls[1:]:
+        for _ in self._settings.urls[1:] if other_nodes else ():
             try:
                 return self._transport.send(method, target, sent, body, timeout or self._timeout)
             except ClusterConnectionError as error:
@@ -307,7 +319,7 @@ class ClusterClient:
         if version is None or version[:2] < _OLDEST[product]:
             least = ".".join(map(str, _OLDEST[product]))
             raise ClusterConnectionError(
-                f"{self._settings.shown} must be {product} {least} or later. It is {number!r}."
+                f"{self._settings.shown} must be {product} {least} or later. It is {shown(number)}."
             )
         return product, version
 
@@ -316,7 +328,7 @@ class ClusterClient:
         path = make_path("_nodes", which) if metric == wanted else make_path("_nodes", which, metric)
         nodes = self._request("GET", path, None, {"filter_path": f"nodes.*.{wanted}"}, _JSON, None)
         found = []
-        for node in nodes.get("nodes", {}).values() if isinstance(nodes, dict) else ():
+        for node in (read_optional(nodes, dict, "nodes") or {}).values():
             value = node
             for name in wanted.split("."):
                 value = value.get(name) if isinstance(value, dict) else None
@@ -336,10 +348,15 @@ class ClusterClient:
         """
         types = {"rank_features"}
         try:
-            modules = self._node_values("_all", "plugins", "modules")
-        except ClusterError:
+            modules = [
+                [read_optional(module, str, "name") for module in read_part(of_node, list)]
+                for of_node in self._node_values("_all", "plugins", "modules")
+            ]
+        except ClusterError as error:
+            if error.is_temporary:
+                raise
             modules = []  # hosted services hide them; every official distribution has rank_features
-        if any("mapper-extras" not in {module.get("name") for module in of_node} for of_node in modules):
+        if not all(any(name == "mapper-extras" for name in names) for names in modules):
             types.discard("rank_features")
         if self.product == "elasticsearch" and self.version >= (8, 15, 0):
             types.add("sparse_vector")
@@ -358,15 +375,17 @@ class ClusterClient:
                 # Since 8.1 the setting is without effect: 64 a megabyte of heap, shared by the search threads (seen on 9.5.3).
                 heaps = self._node_values("_all", "jvm", "jvm.mem.heap_max_in_bytes")
                 threads = self._node_values("_all", "thread_pool", "thread_pool.search.size")
-                return max(_DEFAULT_CLAUSES, int(min(heaps)) // 1024**2 * 64 // int(max(threads)))
+                return max(_DEFAULT_CLAUSES, int(min(heaps)) // 1024**2 * 64 // max(int(max(threads)), 1))
             wanted = "indices.query.bool.max_clause_count"
             params = {"include_defaults": True, "flat_settings": False, "filter_path": f"*.{wanted}"}
             settings = self.request("GET", "/_cluster/settings", params=params)
             for kind in ("transient", "persistent", "defaults"):
                 if kind in settings:
-                    return int(settings[kind]["indices"]["query"]["bool"]["max_clause_count"])
-        except (ClusterError, LookupError, TypeError, ValueError):
-            pass  # not allowed to ask
+                    return max(int(settings[kind]["indices"]["query"]["bool"]["max_clause_count"]), 1)
+        except (ClusterError, LookupError, TypeError, ValueError, OverflowError) as error:
+            if isinstance(error, ClusterError) and error.is_temporary:
+                raise
+            # else it may not be asked
         return _DEFAULT_CLAUSES
 
     def max_content_length(self) -> int:
@@ -378,9 +397,10 @@ class ClusterClient:
             The least of all nodes; 100 MB, the default, where the server does not say.
         """
         try:
-            return int(min(self._node_values("_all", "http", "http.max_content_length_in_bytes")))
-        except (ClusterError, TypeError, ValueError):
+            least = int(min(self._node_values("_all", "http", "http.max_content_length_in_bytes")))
+        except (ClusterError, TypeError, ValueError, OverflowError):
             return _DEFAULT_CONTENT_LENGTH
+        return least if least > 0 else _DEFAULT_CONTENT_LENGTH
 
     # Manners ------------------------------------------------------------------------------------------------------
 
@@ -416,5 +436,5 @@ def _to_parameter(value: object) -> str:
 
 
 def _parse_version(number: object) -> tuple[int, int, int] | None:
-    match = re.match(r"(\d+)\.(\d+)\.(\d+)", number) if isinstance(number, str) else None
+    match = re.match(r"([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})", number) if isinstance(number, str) else None
     return None if match is None else (int(match[1]), int(match[2]), int(match[3]))

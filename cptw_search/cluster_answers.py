@@ -1,16 +1,28 @@
-"""What a server's refusal means: the status and the reason as one of our errors."""
+"""What a server's answer means: its parts, checked, and a refusal as one of our errors."""
 
 from __future__ import annotations
 
+import contextlib
+import math
 import re
+from typing import NoReturn, TypeVar
 
 from cptw_search.cluster_settings import ClusterSettings
 from cptw_search.cluster_transport import Answer
-from cptw_search.errors import AccessDeniedError, ClusterError, MissingIndexError, RejectedError
+from cptw_search.errors import (
+    AccessDeniedError,
+    ClusterConnectionError,
+    ClusterError,
+    MissingIndexError,
+    RejectedError,
+)
 
-__all__ = ["error_of", "read_reason"]
+__all__ = ["error_of", "read_number", "read_optional", "read_part", "read_reason", "shown"]
 
 _MAX_REASON = 1000
+_MAX_SHOWN = 200
+
+_T = TypeVar("_T")
 
 
 def error_of(answer: Answer, method: str, path: str, settings: ClusterSettings) -> ClusterError:
@@ -75,8 +87,150 @@ def read_reason(body: object) -> tuple[str, str]:
     reasons: list[str] = []
     cause: object = error
     while isinstance(cause, dict) and len(reasons) < 10:
-        said = f"{cause.get('type', '')}: {cause.get('reason', '')}"
+        said = f"{_words(cause.get('type'))}: {_words(cause.get('reason'))}"
         if said not in reasons:
             reasons.append(said)
         cause = cause.get("caused_by")
-    return str(error.get("type", "")), "; ".join(reasons)[:_MAX_REASON]
+    return _words(error.get("type")), "; ".join(reasons)[:_MAX_REASON]
+
+
+def _words(said: object) -> str:
+    return said[:_MAX_REASON] if isinstance(said, str) else ""
+
+
+def read_part(answer: object, kind: type[_T], *names: str) -> _T:
+    """Take a part out of an answer that has to be there.
+
+    What stands between client and server may answer in its place, with JSON that is none of the server's.
+
+    Parameters
+    ----------
+    answer : object
+        The JSON of an answer.
+    kind : type
+        What the part has to be.
+    *names : str
+        The way to it, one name a level; none: the answer itself.
+
+    Returns
+    -------
+    object
+        The part.
+
+    Raises
+    ------
+    ClusterConnectionError
+        If it is not there, or is something else.
+
+    Examples
+    --------
+    >>> read_part({"hits": {"hits": []}}, list, "hits", "hits")
+    []
+    """
+    part = _find(answer, names)
+    if not isinstance(part, kind) or isinstance(part, bool) is not (kind is bool):
+        _raise_changed(names)
+    return part
+
+
+def read_optional(answer: object, kind: type[_T], *names: str) -> _T | None:
+    """Take a part out of an answer that need not be there.
+
+    Parameters
+    ----------
+    answer : object
+        The JSON of an answer.
+    kind : type
+        What the part has to be.
+    *names : str
+        The way to it, one name a level.
+
+    Returns
+    -------
+    object or None
+        The part; None where it is not there, or null.
+
+    Raises
+    ------
+    ClusterConnectionError
+        If it is something else.
+
+    Examples
+    --------
+    >>> read_optional({"_source": {"text": "a boat"}}, dict, "_source")
+    {'text': 'a boat'}
+    >>> read_optional({}, dict, "_source")
+    """
+    return None if _find(answer, names) is None else read_part(answer, kind, *names)
+
+
+def read_number(answer: object, *names: str) -> float:
+    """Take a number out of an answer.
+
+    Parameters
+    ----------
+    answer : object
+        The JSON of an answer.
+    *names : str
+        The way to it, one name a level.
+
+    Returns
+    -------
+    float
+        A finite number.
+
+    Raises
+    ------
+    ClusterConnectionError
+        If it is not there, or is something else.
+
+    Examples
+    --------
+    >>> read_number({"_score": 2}, "_score")
+    2.0
+    """
+    part, number = _find(answer, names), math.nan
+    if isinstance(part, (int, float)) and not isinstance(part, bool):
+        with contextlib.suppress(OverflowError):
+            number = float(part)
+    if not math.isfinite(number):
+        _raise_changed(names)
+    return number
+
+
+def _find(answer: object, names: tuple[str, ...]) -> object:
+    part = answer
+    for name in names:
+        part = part.get(name) if isinstance(part, dict) else None
+    return part
+
+
+def _raise_changed(names: tuple[str, ...]) -> NoReturn:
+    where = f"have {shown('.'.join(names))}" if names else "be JSON of the server's own"
+    raise ClusterConnectionError(
+        f"The server's answer must {where}. It does not: something between this program and the server may have changed it.",
+        is_temporary=True,
+    )
+
+
+def shown(value: object) -> str:
+    """Write something that a server said, for a message.
+
+    Parameters
+    ----------
+    value : object
+        Some JSON.
+
+    Returns
+    -------
+    str
+        How Python writes it, if it is short; else its beginning, or what it is.
+
+    Examples
+    --------
+    >>> shown("8.19.0"), shown([[]] * 3), shown("a" * 1000)[-6:]
+    ("'8.19.0'", 'a list', "aa'...")
+    """
+    if isinstance(value, (dict, list)):
+        return f"a {type(value).__name__}"
+    return repr(value) if len(str(value)) <= _MAX_SHOWN else f"{str(value)[:_MAX_SHOWN]!r}..."

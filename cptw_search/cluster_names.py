@@ -224,6 +224,6 @@ def make_path(*segments: str) -> str:
     '/news/_doc/a%2Fb%3Fc'
     """
     for segment in segments:
-        if segment in ("", ".", ".."):
-            raise InvalidInputError(f"A segment of a path must not be empty, '.' or '..'. Got {segment!r}.")
+        if segment in ("", ".", "..") or not _is_encodable(segment):
+            raise InvalidInputError(f"A segment of a path must not be empty, '.' or '..', but text. Got {segment!r}.")
     return "/" + "/".join(quote(segment, safe="") for segment in segments)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import configparser
+import contextlib
 import ipaddress
 import os
 import ssl
@@ -127,6 +128,11 @@ def resolve_settings(
         urls.append(
             f"{parts.scheme}://{_host(parts)}:{parts.port or _DEFAULT_PORTS[parts.scheme]}{parts.path.rstrip('/')}"
         )
+    if ca_file is not None and any(url.startswith("http:") for url in urls):
+        raise InvalidInputError(
+            f"ca_file is for encrypted connections. Got it with {', '.join(urls)}: let the url begin with https:, or leave "
+            "ca_file out."
+        )
     authorization = _authorization(login)
     if authorization and any(url.startswith("http:") and not _is_loopback(url) for url in urls):
         warnings.warn(
@@ -134,12 +140,8 @@ def resolve_settings(
             UserWarning,
             stacklevel=4,
         )
-    secrets = [login[name] for name in _SECRETS if name in login]
-    if authorization:
-        secrets += [authorization, authorization.partition(" ")[2]]
-    return ClusterSettings(
-        tuple(urls), place.get("cloud_id"), ca_file, authorization, tuple(sorted(set(secrets), key=len, reverse=True))
-    )
+    secrets = _secrets(login, authorization)
+    return ClusterSettings(tuple(urls), place.get("cloud_id"), ca_file, authorization, secrets)
 
 
 def _first(sources: list[Mapping[str, str | None]], names: tuple[str, ...]) -> dict[str, str]:
@@ -194,6 +196,8 @@ def _check_url(url: str) -> tuple[SplitResult, dict[str, str]]:
         raise InvalidInputError(f"{rule}. Got something that is no URL.") from None
     if parts.scheme not in _DEFAULT_PORTS or not parts.hostname or parts.query or parts.fragment or " " in url:
         raise InvalidInputError(f"{rule}. Got one with the scheme {parts.scheme!r} and the host {parts.hostname!r}.")
+    if "@" in parts.path:
+        raise InvalidInputError(f"{rule}. Got one with @ behind a slash: in a password, / has to be written %2F.")
     login = {}
     if parts.username:
         login = {"username": unquote(parts.username), "password": unquote(parts.password or "")}
@@ -226,6 +230,18 @@ def _authorization(login: Mapping[str, str]) -> str | None:
     raise InvalidInputError(
         f"A login must be an api_key, a bearer_token, or a username with its password. Got {', '.join(kinds)}."
     )
+
+
+def _secrets(login: Mapping[str, str], authorization: str | None) -> tuple[str, ...]:
+    """List all that must not show, the longest first, in every form that a server may give it back in."""
+    secrets = {login[name] for name in _SECRETS if name in login}
+    if authorization is not None:
+        secrets |= {authorization, authorization.partition(" ")[2]}
+    if "api_key" in login:
+        with contextlib.suppress(ValueError):  # no base64, as it should be
+            secrets.add(base64.b64decode(_encoded_key(login["api_key"]), validate=True).decode())
+        secrets |= {secret.partition(":")[2] for secret in secrets}  # behind the key's id
+    return tuple(sorted(secrets - {""}, key=len, reverse=True))
 
 
 def _encoded_key(api_key: str) -> str:

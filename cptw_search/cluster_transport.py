@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol
@@ -68,9 +69,7 @@ class ElasticsearchTransport:
         if settings.ca_file is not None:
             where["ca_certs"] = settings.ca_file
         try:
-            client = elasticsearch.Elasticsearch(
-                **where, max_retries=0, retry_on_status=(), connections_per_node=_N_CONNECTIONS
-            )
+            client = elasticsearch.Elasticsearch(**where, connections_per_node=_N_CONNECTIONS)
         except (ValueError, OSError) as error:  # a cloud id or a file of certificates that is none
             raise InvalidInputError(f"The client cannot be made: {settings.redact(str(error))}.") from None
         self._transport = client.transport
@@ -103,16 +102,22 @@ class ElasticsearchTransport:
         """
         try:
             meta, answer = self._transport.perform_request(
-                method, target, headers=headers, body=body, request_timeout=timeout
+                method,
+                target,
+                headers=headers,
+                body=body,
+                request_timeout=timeout,
+                max_retries=0,  # the client's own setting does not reach its transport, which would try three times more
+                retry_on_status=(),
             )
         except self._vendor.SSLError as error:
-            _raise_untrusted(self._settings, str(error))
+            _raise_untrusted(self._settings, str(error.__cause__ or error))
         except self._vendor.ConnectionTimeout:
             _raise_timeout(self._settings, timeout)
-        except self._vendor.SerializationError:
+        except (self._vendor.SerializationError, RecursionError):  # a million brackets are no answer
             _raise_unreadable(self._settings)
         except self._vendor.TransportError as error:
-            _raise_unreachable(self._settings, str(error.errors[0] if error.errors else error))
+            _raise_unreachable(self._settings, str(error.__cause__ or error))  # its own words are two
         headers_ = {name.lower(): value for name, value in meta.headers.items()}
         return Answer(meta.status, headers_, None if method == "HEAD" else answer)
 
@@ -192,7 +197,7 @@ class OpenSearchTransport:
             return Answer(status, lowered, text)
         try:
             return Answer(status, lowered, json.loads(text))
-        except ValueError:
+        except (ValueError, RecursionError):
             _raise_unreadable(self._settings)
 
     def close(self) -> None:
@@ -201,6 +206,11 @@ class OpenSearchTransport:
 
 
 def _raise_untrusted(settings: ClusterSettings, message: str) -> NoReturn:
+    if re.search(r"mismatch|doesn't match", message):
+        raise ClusterConnectionError(
+            f"The certificate of {settings.shown} was made for another name. Use the name or address in the url that the "
+            f"certificate has. The reason: {settings.redact(message)}"
+        ) from None
     if "CERTIFICATE_VERIFY_FAILED" in message:
         raise ClusterConnectionError(
             f"The certificate of {settings.shown} is not trusted. Give the file of the certificate that signed it as ca_file "
@@ -218,6 +228,11 @@ def _raise_timeout(settings: ClusterSettings, timeout: float) -> NoReturn:
 
 
 def _raise_unreachable(settings: ClusterSettings, message: str) -> NoReturn:
+    if "without response" in message and any(url.startswith("http:") for url in settings.urls):
+        raise ClusterConnectionError(
+            f"{settings.shown} closed the connection without an answer. If it speaks TLS, the url must begin with https:.",
+            is_temporary=True,
+        ) from None
     raise ClusterConnectionError(
         f"{settings.shown} cannot be reached: is the server running there? The reason: {settings.redact(message)}",
         is_temporary=True,

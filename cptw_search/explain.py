@@ -412,10 +412,10 @@ def _surface_words(model: Cptw, document: Document) -> dict[str, tuple[str, ...]
     """Collect the words that each term comes from: a person reads "sailing", not "sail"."""
     fields = model._fitted_with["field_weights"]
     texts = [document] if isinstance(document, str) else [document.get(name) for name in fields]
-    words = Counter(word for text in texts if isinstance(text, str) for word in model._analyzer.words(text))
+    words = Counter(word for text in texts if isinstance(text, str) for word in model.analyzer_fitted.words(text))
     by_term: dict[str, list[str]] = {}
     for word, _ in words.most_common():
-        term = model._analyzer.term(word)
+        term = model.analyzer_fitted.term(word)
         if term is not None:
             by_term.setdefault(term, []).append(word)
     return {term: tuple(words) for term, words in by_term.items()}

@@ -200,7 +200,7 @@ def find_spans(model: Cptw, explanation: Explanation, text: str, *, min_share: f
         for term in explanation.document_terms()
         if term.kind == DIRECT or (term.share > 0 and term.share >= threshold)
     }
-    return _merge(_occurrences(model._analyzer, text, marks))
+    return _merge(_occurrences(model.analyzer_fitted, text, marks))
 
 
 def _mark(term: DocumentTermShare) -> Span:

@@ -300,6 +300,37 @@ class Cptw(Estimator):
         new._settle(self._analyzer)
         return new
 
+    def with_analyzer(self, analyzer: str | TextAnalyzer | Callable[[str], Iterable[str]]) -> Cptw:
+        """Make a model that gets to the same terms in another way, such as by the analyzer of a server.
+
+        Parameters
+        ----------
+        analyzer : str, Analyzer or callable
+            Text to terms, as in the constructor. Its terms should be those that the model was fitted on.
+
+        Returns
+        -------
+        Cptw
+            The same vocabulary and similarities under the same id; it belongs to the same indices.
+
+        Raises
+        ------
+        InvalidInputError
+            If ``analyzer`` is no analyzer.
+
+        Examples
+        --------
+        >>> model = Cptw(vectors=None, analyzer="whitespace").fit(["boat sea", "sea"])
+        >>> folding = model.with_analyzer("unicode")
+        >>> model.count(["BOAT"]).unknown, folding.count(["BOAT"]).unknown
+        (['BOAT'], [])
+        """
+        model_id = self.model_id
+        new = copy.copy(self)
+        new._analyzer = get_analyzer(analyzer)
+        new.__dict__["model_id"] = model_id
+        return new
+
     def _check_parameters(self) -> None:
         check_choice("normalization", self.normalization, NORMALIZATIONS)
         check_choice("weighting", self.weighting, WEIGHTINGS)
@@ -475,6 +506,12 @@ class Cptw(Estimator):
         """The weighting that the model was fitted with."""
         self._check_fitted()
         return str(self._fitted_with["weighting"])
+
+    @property
+    def analyzer_fitted(self) -> TextAnalyzer:
+        """What turns texts into the model's terms."""
+        self._check_fitted()
+        return self._analyzer
 
     @property
     def bm25_parameters(self) -> tuple[float, float]:

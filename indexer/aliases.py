@@ -6,24 +6,33 @@ one gets the alias, and the other is told, even where neither of them found an a
 
 from __future__ import annotations
 
+import contextlib
 import time
 import uuid
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from cptw_indexer.loader import Retries
-from cptw_search.cluster import ClusterClient, make_path
-from cptw_search.errors import ClusterError, InvalidInputError, LoadError, MissingIndexError
+from cptw_search.cluster import ClusterClient, check_index_name, make_path
+from cptw_search.cluster_answers import read_optional, read_part
+from cptw_search.errors import ClusterConnectionError, ClusterError, InvalidInputError, LoadError, MissingIndexError
 
 __all__ = [
     "IndexRecord",
+    "check_acknowledged",
     "current_index",
+    "delete_indices",
     "find_indices",
+    "find_old",
+    "find_served",
     "new_index_name",
     "resolve",
     "swap",
     "with_sizes",
 ]
+
+_TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 
 
 @dataclass(frozen=True)
@@ -69,13 +78,15 @@ class IndexRecord:
     size_bytes: int | None = None
 
 
-def new_index_name(alias: str) -> tuple[str, str]:
+def new_index_name(alias: str, after: str = "") -> tuple[str, str]:
     """Make the name of a new index, and the time that it is made at.
 
     Parameters
     ----------
     alias : str
         The alias that it is for.
+    after : str, default ""
+        The time of the newest index that is there. Where this machine's clock is behind, the next microsecond is taken.
 
     Returns
     -------
@@ -83,11 +94,16 @@ def new_index_name(alias: str) -> tuple[str, str]:
         The alias, the date and time and something that no other has.
     created : str
         The time to the microsecond, UTC; later ones sort behind.
+
+    Examples
+    --------
+    >>> new_index_name("news", "2999-12-31T23:59:59.999999Z")[1]
+    '3000-01-01T00:00:00.000000Z'
     """
-    nanoseconds = time.time_ns()
-    now = time.gmtime(nanoseconds // 10**9)
-    created = f"{time.strftime('%Y-%m-%dT%H:%M:%S', now)}.{nanoseconds // 1000 % 10**6:06d}Z"
-    return f"{alias}-{time.strftime('%Y%m%d-%H%M%S', now)}-{uuid.uuid4().hex[:8]}", created
+    now = datetime.fromtimestamp(time.time(), timezone.utc)
+    with contextlib.suppress(ValueError, OverflowError):  # not ours, or the end of time
+        now = max(now, datetime.strptime(after, _TIME).replace(tzinfo=timezone.utc) + timedelta(microseconds=1))
+    return f"{alias}-{now:%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:8]}", now.strftime(_TIME)
 
 
 def current_index(client: ClusterClient, alias: str) -> str | None:
@@ -110,17 +126,26 @@ def current_index(client: ClusterClient, alias: str) -> str | None:
     InvalidInputError
         If it is the name of an index, or points at several.
     """
-    try:
-        found = sorted(client.request("GET", make_path("_alias", alias)))
-    except MissingIndexError:
-        if client.request("HEAD", make_path(alias)):
+    found = _pointed_at(client, alias)
+    if not found and client.request("HEAD", make_path(alias)):
+        found = _pointed_at(client, alias)  # another load may have made it between the two looks
+        if not found:
             raise InvalidInputError(
-                f"{alias!r} must be free or an alias. It is an index: choose another name, or use add_to_existing."
-            ) from None
-        return None
-    if len(found) != 1:
+                f"{alias!r} must be free or an alias. It is an index: choose another name, or use add_to_existing (--in-place)."
+            )
+    if len(found) > 1:
         raise InvalidInputError(f"The alias {alias!r} must point at one index. It points at {', '.join(found)}.")
-    return str(found[0])
+    return found[0] if found else None
+
+
+def _pointed_at(client: ClusterClient, alias: str) -> list[str]:
+    try:
+        found = read_part(client.request("GET", make_path("_alias", alias)), dict)
+    except MissingIndexError:
+        return []
+    for index in found or [""]:  # nothing is a 404, never an empty answer
+        read_part(found, dict, index, "aliases", alias)
+    return sorted(found)
 
 
 def resolve(client: ClusterClient, name: str) -> tuple[str, dict[str, Any]]:
@@ -147,11 +172,12 @@ def resolve(client: ClusterClient, name: str) -> tuple[str, dict[str, Any]]:
     InvalidInputError
         If there are several.
     """
-    found = client.request("GET", make_path(name, "_mapping"))
-    if len(found) != 1:
+    found = read_part(client.request("GET", make_path(name, "_mapping")), dict)
+    if len(found) > 1:
         raise InvalidInputError(f"{name!r} must stand for one index. It stands for {', '.join(sorted(found))}.")
-    ((index, mapping),) = found.items()
-    return index, dict(mapping.get("mappings", {}).get("_meta") or {})
+    index = next(iter(found), "")
+    mapping = read_part(found, dict, index, "mappings")
+    return index, dict(read_optional(mapping, dict, "_meta") or {})
 
 
 def find_indices(client: ClusterClient, alias: str) -> list[IndexRecord]:
@@ -170,28 +196,112 @@ def find_indices(client: ClusterClient, alias: str) -> list[IndexRecord]:
         Those alone whose ``_meta`` names the alias.
     """
     pattern = f"{alias}-*"
-    mappings = client.request("GET", make_path(pattern, "_mapping"))
-    aliases = client.request("GET", make_path(pattern, "_alias"))
+    mappings = read_part(client.request("GET", make_path(pattern, "_mapping")), dict)
+    aliases = read_part(client.request("GET", make_path(pattern, "_alias")), dict)
     records = []
-    for index, mapping in mappings.items():
-        ours = (mapping.get("mappings", {}).get("_meta") or {}).get("cptw")
+    for index in mappings:
+        ours = (read_optional(read_part(mappings, dict, index, "mappings"), dict, "_meta") or {}).get("cptw")
         if not isinstance(ours, dict) or ours.get("alias") != alias:
             continue
-        pointing = tuple(sorted(aliases.get(index, {}).get("aliases", {})))
-        records.append(
-            IndexRecord(
-                index=index,
-                model_id=str(ours.get("model_id")),
-                placement=str(ours.get("placement")),
-                field_type=str(ours.get("field_type")),
-                created=str(ours.get("created")),
-                is_complete=bool(ours.get("complete")),
-                is_current=alias in pointing,
-                aliases=pointing,
-                meta=ours,
-            )
-        )
+        if index not in aliases:  # deleted between the two looks
+            continue
+        pointing = tuple(sorted(read_optional(aliases, dict, index, "aliases") or {}))
+        records.append(_record(index, ours, alias in pointing, pointing))
     return sorted(records, key=lambda record: (record.created, record.index), reverse=True)
+
+
+def _record(index: str, ours: dict[str, Any], is_current: bool, pointing: tuple[str, ...]) -> IndexRecord:
+    return IndexRecord(
+        index=index,
+        model_id=str(ours.get("model_id")),
+        placement=str(ours.get("placement")),
+        field_type=str(ours.get("field_type")),
+        created=str(ours.get("created")),
+        is_complete=bool(ours.get("complete")),
+        is_current=is_current,
+        aliases=pointing,
+        meta=ours,
+    )
+
+
+def find_served(client: ClusterClient, name: str) -> IndexRecord:
+    """Tell what serves under a name, whoever made it.
+
+    Parameters
+    ----------
+    client : ClusterClient
+        The connection.
+    name : str
+        An index or an alias.
+
+    Returns
+    -------
+    IndexRecord
+        The index.
+
+    Raises
+    ------
+    MissingIndexError
+        If there is none.
+    InvalidInputError
+        If there are several, or it has no fields of ours.
+    """
+    index, meta = resolve(client, name)
+    ours = meta.get("cptw")
+    if not isinstance(ours, dict):
+        raise InvalidInputError(f"The index {index!r} must have been made by cptw_indexer, whose _meta it lacks.")
+    return _record(index, ours, True, () if index == name else (name,))
+
+
+def find_old(client: ClusterClient, alias: str, keep: int = 1, *, unfinished: bool = False) -> list[IndexRecord]:
+    """List the indices that were made for an alias and that no alias points at any more.
+
+    Parameters
+    ----------
+    client : ClusterClient
+        The connection.
+    alias : str
+        The alias.
+    keep : int, default 1
+        How many of them to leave out, the newest.
+    unfinished : bool, default False
+        List what failed loads left behind, too, all of it.
+
+    Returns
+    -------
+    list of IndexRecord
+        The newest first, those of failed loads last.
+
+    Raises
+    ------
+    InvalidInputError
+        If ``keep`` is no whole number of at least 0.
+    """
+    if not isinstance(keep, int) or isinstance(keep, bool) or keep < 0:
+        raise InvalidInputError(f"keep must be a whole number >= 0. Got {keep!r} instead.")
+    unused = [record for record in find_indices(client, alias) if not record.aliases]
+    old = [record for record in unused if record.is_complete][keep:]
+    return old + [record for record in unused if unfinished and not record.is_complete]
+
+
+def delete_indices(client: ClusterClient, records: list[IndexRecord]) -> list[str]:
+    """Delete indices.
+
+    Parameters
+    ----------
+    client : ClusterClient
+        The connection.
+    records : list of IndexRecord
+        What `find_old` found.
+
+    Returns
+    -------
+    list of str
+        Their names.
+    """
+    for record in records:
+        client.request("DELETE", make_path(check_index_name(record.index)))
+    return [record.index for record in records]
 
 
 def with_sizes(client: ClusterClient, records: list[IndexRecord]) -> list[IndexRecord]:
@@ -211,9 +321,9 @@ def with_sizes(client: ClusterClient, records: list[IndexRecord]) -> list[IndexR
     """
     sized = []
     for record in records:
-        stats = client.request("GET", make_path(record.index, "_stats", "docs,store")).get("_all", {})
-        n_documents = stats.get("primaries", {}).get("docs", {}).get("count")
-        size = stats.get("total", {}).get("store", {}).get("size_in_bytes")
+        stats = client.request("GET", make_path(record.index, "_stats", "docs,store"))
+        n_documents = read_optional(stats, int, "_all", "primaries", "docs", "count")
+        size = read_optional(stats, int, "_all", "total", "store", "size_in_bytes")
         sized.append(replace(record, n_documents=n_documents, size_bytes=size))
     return sized
 
@@ -251,16 +361,38 @@ def swap(client: ClusterClient, alias: str, old: str | None, new: str, retries: 
             return
         if there != old:
             raise _overtaken(alias, old, there, new)
-        client.request("POST", "/_aliases", body={"actions": actions})
+        answer = client.request("POST", "/_aliases", body={"actions": actions})
+        check_acknowledged(answer, f"The move of the alias {alias!r}")
 
     try:
         retries.run(attempt)
     except LoadError:
         raise
     except ClusterError as error:
-        if not error.is_temporary and (there := current_index(client, alias)) not in (old, new):
+        there = old if error.is_temporary else retries.run(lambda: current_index(client, alias))
+        if there == old:
+            raise
+        if there != new:  # else a gateway in between has sent the request twice
             raise _overtaken(alias, old, there, new) from error
-        raise
+
+
+def check_acknowledged(answer: object, what: str) -> None:
+    """Raise unless a server says that a change of an index or alias is done.
+
+    Parameters
+    ----------
+    answer : object
+        The answer's JSON.
+    what : str
+        The change, for the message.
+
+    Raises
+    ------
+    ClusterConnectionError
+        If it does not say so; the change may have been made all the same.
+    """
+    if not isinstance(answer, dict) or answer.get("acknowledged") is not True:
+        raise ClusterConnectionError(f"{what} must be acknowledged by the server. It was not.", is_temporary=True)
 
 
 def _overtaken(alias: str, old: str | None, there: str | None, new: str) -> LoadError:

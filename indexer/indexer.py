@@ -9,7 +9,18 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from cptw_indexer.aliases import IndexRecord, current_index, find_indices, new_index_name, resolve, swap, with_sizes
+from cptw_indexer.aliases import (
+    IndexRecord,
+    check_acknowledged,
+    current_index,
+    delete_indices,
+    find_indices,
+    find_old,
+    new_index_name,
+    resolve,
+    swap,
+    with_sizes,
+)
 from cptw_indexer.bodies import Encoder, deletion
 from cptw_indexer.loader import BulkSender, Retries, Sent
 from cptw_indexer.mapping import (
@@ -23,7 +34,9 @@ from cptw_indexer.mapping import (
 from cptw_indexer.pipeline import Pipeline
 from cptw_indexer.scan import count_documents, find_ids, scan
 from cptw_indexer.summary import LoadSummary, rejection_writer
+from cptw_search.analysis import FIELD_TOKENS
 from cptw_search.cluster import ClusterClient, check_index_name, make_path
+from cptw_search.cluster_answers import read_part
 from cptw_search.cluster_names import INDEX_FORMAT
 from cptw_search.counting import Document
 from cptw_search.document_ids import check_id
@@ -33,6 +46,7 @@ from cptw_search.errors import (
     InvalidInputError,
     LoadError,
     ModelMismatchError,
+    RejectedError,
 )
 from cptw_search.model import Cptw
 from cptw_search.progress import progress_bar
@@ -97,7 +111,7 @@ class ClusterIndexer:
         n_replicas_loading: int = 0,
         retries: Retries | None = None,
     ) -> None:
-        model.model_id  # noqa: B018 - refuses a model that is not fitted or cannot be told from others
+        _check_model(model)
         for what, number, least in (
             ("n_shards", n_shards, 1),
             ("n_replicas", n_replicas, 0),
@@ -161,14 +175,14 @@ class ClusterIndexer:
         _check_iterable(documents)
         if not isinstance(n_processes, int) or isinstance(n_processes, bool) or n_processes < 1:
             raise InvalidInputError(f"n_processes must be a whole number >= 1. Got {n_processes!r} instead.")
-        old = current_index(self.client, self.name)
-        found = self._unfinished() if resume else None
+        old = self.retries.run(lambda: current_index(self.client, self.name))
+        found = self.retries.run(self._unfinished) if resume else None
         index, created = found or self._create()
         sender = BulkSender(self.client, index, retries=self.retries)
         pipeline = Pipeline(Encoder(self.model, self.layout), sender, n_processes)
         if found:
             pipeline.existing = lambda ids: self.retries.run(lambda: find_ids(self.client, index, ids))
-        advice = f"{self.name!r} serves what it did before; give the same documents to load with resume=True to go on."
+        advice = f"{self.name!r} serves what it did before; load the same documents with resume=True to go on."
         return self._run(
             pipeline,
             documents,
@@ -180,10 +194,22 @@ class ClusterIndexer:
         )
 
     def _create(self) -> tuple[str, str]:
-        index, created = new_index_name(self.name)
+        before = self.retries.run(lambda: find_indices(self.client, self.name))  # the newest first
+        index, created = new_index_name(self.name, before[0].created if before else "")
         meta = make_meta(self.model.model_id, self.layout, self.name, created, complete=False)
         body = index_body(self.model, self.layout, meta, n_shards=self.n_shards, n_replicas=self.n_replicas_loading)
-        self.client.request("PUT", make_path(check_index_name(index)), body=body)
+        path = make_path(check_index_name(index))
+
+        def attempt() -> None:
+            try:
+                answer = self.client.request("PUT", path, body=body)
+            except RejectedError as error:
+                if "resource_already_exists" not in error.reason:  # else made by an earlier try, its answer lost
+                    raise
+            else:
+                check_acknowledged(answer, f"The new index {index}")
+
+        self.retries.run(attempt)
         return index, created
 
     def _unfinished(self) -> tuple[str, str] | None:
@@ -229,14 +255,14 @@ class ClusterIndexer:
     def _wait_for_replicas(self, index: str) -> None:
         """Wait for as many copies as the cluster has nodes for; one that comes later is the cluster's business."""
         with contextlib.suppress(ClusterError):
-            n_nodes = self.client.request("GET", "/_cluster/health")["number_of_data_nodes"]
+            n_nodes = read_part(self.client.request("GET", "/_cluster/health"), int, "number_of_data_nodes")
             n_copies = self.n_shards * min(self.n_replicas + 1, n_nodes)
             params = {"wait_for_active_shards": n_copies, "timeout": f"{_SECONDS_FOR_REPLICAS}s"}
             path = make_path("_cluster", "health", index)
             self.client.request("GET", path, params=params, timeout=_SECONDS_FOR_REPLICAS + 10)
 
     def _put(self, path: str, body: object) -> None:
-        self.retries.run(lambda: self.client.request("PUT", path, body=body))
+        self.retries.run(lambda: check_acknowledged(self.client.request("PUT", path, body=body), f"PUT {path}"))
 
     def reindex(
         self,
@@ -276,10 +302,10 @@ class ClusterIndexer:
         LoadError
             If the load failed; what served before, serves still.
         """
-        index = resolve(self.client, self.name)[0]
+        index = self.retries.run(lambda: resolve(self.client, self.name))[0]
         other = copy.copy(self)
+        _check_model(model)
         other.model = copy.copy(model)
-        other.model.model_id  # noqa: B018 - as in the constructor
         summary = other.load(
             scan(self.client, index),
             resume=resume,
@@ -368,7 +394,7 @@ class ClusterIndexer:
         progress: bool | None,
     ) -> LoadSummary:
         _check_iterable(documents)
-        index, layout = self._served()
+        index, layout = self.retries.run(self._served)
         pipeline = Pipeline(Encoder(self.model, layout, verb), BulkSender(self.client, index, retries=self.retries))
         return self._run(pipeline, documents, index, rejected_file, progress, lambda: self._show(index), _AGAIN)
 
@@ -397,7 +423,7 @@ class ClusterIndexer:
         if isinstance(ids, (str, bytes)):
             raise InvalidInputError(f"ids must come as a list or another iterable. Got the single id {ids!r} instead.")
         wanted = dict.fromkeys(check_id(doc_id, "An id to be deleted") for doc_id in ids)
-        index, _ = self._served()
+        index, _ = self.retries.run(self._served)
         sent: Sent = BulkSender(self.client, index, retries=self.retries).send(map(deletion, wanted))
         if sent.rejections:
             raise LoadError(
@@ -472,7 +498,7 @@ class ClusterIndexer:
         LoadError
             If a request failed for good.
         """
-        index, meta = resolve(self.client, self.name)
+        index, meta = self.retries.run(lambda: resolve(self.client, self.name))
         ours = meta.get("cptw")
         if isinstance(ours, Mapping) and ours.get("model_id") != self.model.model_id:
             raise ModelMismatchError(
@@ -525,15 +551,7 @@ class ClusterIndexer:
         InvalidInputError
             If ``keep`` is no whole number of at least 0.
         """
-        if not isinstance(keep, int) or isinstance(keep, bool) or keep < 0:
-            raise InvalidInputError(f"keep must be a whole number >= 0. Got {keep!r} instead.")
-        unused = [record for record in find_indices(self.client, self.name) if not record.aliases]
-        deleted = [record.index for record in unused if record.is_complete][keep:]
-        if unfinished:
-            deleted += [record.index for record in unused if not record.is_complete]
-        for index in deleted:
-            self.client.request("DELETE", make_path(check_index_name(index)))
-        return deleted
+        return delete_indices(self.client, find_old(self.client, self.name, keep, unfinished=unfinished))
 
     def _run(
         self,
@@ -574,6 +592,15 @@ class ClusterIndexer:
             index=index,
             seconds=time.monotonic() - began,
             n_skipped=pipeline.n_skipped,
+        )
+
+
+def _check_model(model: Cptw) -> None:
+    model.model_id  # noqa: B018 - refuses a model that is not fitted or cannot be told from others
+    if model.analyzer_fitted == FIELD_TOKENS:
+        raise InvalidInputError(
+            "A model must make its terms itself to index documents. This one was fitted on the tokens of a field: it expands "
+            "queries for that field alone. Fit another one with an analyzer."
         )
 
 

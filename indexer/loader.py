@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 
 from cptw_indexer.bodies import Action, Rejection, chunks
 from cptw_search.cluster import RESERVED_PREFIX, ClusterClient, make_path
-from cptw_search.cluster_answers import read_reason
-from cptw_search.errors import ClusterConnectionError, ClusterError, RejectedError
+from cptw_search.cluster_answers import read_part, read_reason
+from cptw_search.errors import AccessDeniedError, ClusterConnectionError, ClusterError, RejectedError
 
-__all__ = ["BulkSender", "Retries", "Sent", "StoppedError"]
+__all__ = ["BulkSender", "Retries", "Sent", "StoppedError", "read_documents"]
 
 MAX_ACTIONS = 1_000
 MAX_BYTES = 5_000_000
@@ -224,6 +224,7 @@ class BulkSender:
                     sent.add(self._send_halves(waiting))
                     return sent
                 patience.wait(error)
+                is_again = True  # a gateway that has lost the answer says 502 or 504
             except ClusterConnectionError as error:
                 patience.wait(error)
                 is_again = True
@@ -248,10 +249,9 @@ class BulkSender:
         """Send once; the answer has to account for every action, in order."""
         lines = b"".join(action.lines for action in actions)
         path = make_path(self._index, "_bulk")
-        answer = self._client.send_lines(path, lines, params={"timeout": "30s"}, timeout=TIMEOUT)
-        items = answer.get("items") if isinstance(answer, dict) else None
-        read = [next(iter(item.items())) for item in items if item] if isinstance(items, list) else []
-        if [item.get("_id") for _, item in read] != [action.doc_id for action in actions]:
+        answer = self._client.send_lines(path, lines, params={"timeout": "30s"}, timeout=TIMEOUT, other_nodes=False)
+        read = [_read_item(item) for item in read_part(answer, list, "items")]
+        if [item["_id"] for _, item in read] != [action.doc_id for action in actions]:
             raise ClusterConnectionError(
                 f"The answer to a bulk request of {len(actions)} actions must account for each of them. It does not.",
                 is_temporary=True,
@@ -266,7 +266,7 @@ class BulkSender:
         first: RejectedError | None = None
         in_doubt: list[Action] = []
         for action, (verb, item) in zip(actions, items, strict=True):
-            status = int(item.get("status", 0))
+            status = item["status"]
             if 200 <= status < 300:
                 sent.n_done += 1
             elif verb == "delete" and status == 404 and "error" not in item:
@@ -284,7 +284,10 @@ class BulkSender:
             elif verb == "create" and status == 409:
                 sent.rejections.append(_there_already(action))
             else:
-                sent.rejections.append(Rejection(action.doc_id, f"{read_reason(item)[1]} ({status})"))
+                kind, reason = read_reason(item)
+                if kind == "security_exception":  # the same for all: no document is to blame
+                    raise AccessDeniedError(f"The login may not write to {self._index} ({status}). It says: {reason}")
+                sent.rejections.append(Rejection(action.doc_id, f"{reason} ({status})"))
         if in_doubt:
             sent.add(self._settle(in_doubt))
         return again, first
@@ -294,8 +297,10 @@ class BulkSender:
         sent = Sent()
         body = {"ids": [action.doc_id for action in actions]}
         path = make_path(self._index, "_mget")
-        stored = self._retries.run(lambda: self._client.request("POST", path, body=body), self.stop)
-        for action, document in zip(actions, stored["docs"], strict=True):
+        stored = self._retries.run(lambda: read_documents(self._client.request("POST", path, body=body)), self.stop)
+        if [document["_id"] for document in stored] != body["ids"]:
+            raise ClusterConnectionError(f"{self._index} gave other documents than those that it was asked for.")
+        for action, document in zip(actions, stored, strict=True):
             wanted = json.loads(action.lines.splitlines()[1])
             own = {name: value for name, value in wanted.items() if not name.startswith(RESERVED_PREFIX)}
             if document.get("_source") == own:
@@ -309,6 +314,39 @@ class BulkSender:
         return Rejection(
             action.doc_id, f"It makes a request of {n_bytes:,} bytes; the server takes {self._limit:,} or less (413)"
         )
+
+
+def read_documents(answer: object) -> list[dict[str, Any]]:
+    """Take the documents out of the answer to a request for some of them.
+
+    Parameters
+    ----------
+    answer : object
+        The answer's JSON.
+
+    Returns
+    -------
+    list of dict
+        In the order of the request; each says whether it was found.
+
+    Raises
+    ------
+    ClusterConnectionError
+        If one does not: its shard may be on the way from one node to another.
+    """
+    documents = read_part(answer, list, "docs")
+    for document in documents:
+        read_part(document, bool, "found")
+        read_part(document, str, "_id")
+    return documents
+
+
+def _read_item(item: object) -> tuple[str, dict[str, Any]]:
+    """Take an entry of a bulk request's answer: what was done, and what became of it."""
+    verb, content = next(iter(read_part(item, dict).items()), ("", {}))
+    read_part(content, int, "status")
+    read_part(content, str, "_id")
+    return verb, content
 
 
 def _there_already(action: Action) -> Rejection:

@@ -5,7 +5,9 @@ The query is expanded by the model, and each term of the expansion becomes a boo
     score(q, d) = sum over j of  (q M)_j * BM25_j(d)
 
 with the server's own BM25. Terms have to be the field's own tokens, so they go through the field's analyzer first
-(``_analyze``); terms that become the same token are added up, those that become none (stop words) are left out.
+(``_analyze``); terms that become the same token are added up, those that become none (stop words) are left out. A model
+that was fitted on the field's tokens (``cptw fit --from-index``) has them already: there the query goes through the
+field's analyzer, and the expansion is sent as it is.
 """
 
 from __future__ import annotations
@@ -16,13 +18,15 @@ from typing import TYPE_CHECKING
 
 from cptw_queries.builders import Clause, existing_query
 from cptw_queries.expansion import expand
+from cptw_queries.field_tokens import FieldTokens, analyze_texts, check_text_field
 from cptw_queries.filters import AnyFilter
 from cptw_queries.fitting import FittedQuery, prune_to_fit
 from cptw_queries.layout import read_fields, read_mapping
 from cptw_queries.searching import SearchOptions
 from cptw_queries.server_index import ServerIndex
+from cptw_search.analysis import FIELD_TOKENS
 from cptw_search.backend import Hit, check_search
-from cptw_search.cluster import ClusterClient, check_field_name, make_path
+from cptw_search.cluster import ClusterClient, check_field_name
 from cptw_search.errors import InvalidInputError
 from cptw_search.model import Cptw
 from cptw_search.pruning import Pruning
@@ -30,52 +34,12 @@ from cptw_search.pruning import Pruning
 if TYPE_CHECKING:
     from cptw_search.counting import Document
 
-__all__ = ["DEFAULT_PRUNING", "ExistingIndex", "analyze_terms"]
+__all__ = ["DEFAULT_PRUNING", "ExistingIndex"]
 
 DEFAULT_PRUNING = Pruning(min_share=0.05, max_terms=256)
 """What is kept of an expanded query: a clause costs the server about as much as a word of the query."""
 
-TERMS_A_REQUEST = 1_000
 MOST_REMEMBERED = 1_000_000
-_TEXT_TYPES = ("text", "match_only_text", "search_as_you_type")
-
-
-def analyze_terms(client: ClusterClient, name: str, field: str, terms: Sequence[str]) -> list[list[str]]:
-    """Let a field's own analyzer turn terms into tokens.
-
-    Parameters
-    ----------
-    client : ClusterClient
-        Where to.
-    name : str
-        The index or alias.
-    field : str
-        The text field.
-    terms : sequence of str
-        What is analysed, each by itself.
-
-    Returns
-    -------
-    list of list of str
-        The tokens of each term.
-    """
-    tokens: list[list[str]] = []
-    for start in range(0, len(terms), TERMS_A_REQUEST):
-        some = list(terms[start : start + TERMS_A_REQUEST])
-        answer = client.request("POST", make_path(name, "_analyze"), body={"field": field, "text": some})
-        # The texts stand one behind the other, a place between each two; offsets are counted in UTF-16.
-        ends, end = [], 0
-        for term in some:
-            end += len(term.encode("utf-16-le", "surrogatepass")) // 2 + 1
-            ends.append(end)
-        found: list[list[str]] = [[] for _ in some]
-        which = 0
-        for token in sorted(answer["tokens"], key=lambda token: int(token["start_offset"])):
-            while which < len(ends) - 1 and token["start_offset"] >= ends[which]:
-                which += 1
-            found[which].append(str(token["token"]))
-        tokens += found
-    return tokens
 
 
 class ExistingIndex(ServerIndex):
@@ -89,7 +53,8 @@ class ExistingIndex(ServerIndex):
     name : str
         The index or alias.
     model : Cptw
-        A fitted model; its vocabulary should be that of the index.
+        A fitted model; its vocabulary should be that of the index. One that was fitted on the tokens of this field gives
+        the best recall.
     field : str, default "text"
         The text field that is searched.
     query_pruning : Pruning, optional
@@ -124,21 +89,22 @@ class ExistingIndex(ServerIndex):
         self._tie_field = tie_field
         self._tokens: dict[str, list[str]] = {}
         self._index, self._field_types = self._read()
+        self._field_tokens: FieldTokens | None = None
+        if self._model.analyzer_fitted == FIELD_TOKENS:
+            self._field_tokens = FieldTokens(self.client, self.name, self.field)
+            self._model = self._model.with_analyzer(self._field_tokens)
 
     def _read(self) -> tuple[str, dict[str, str]]:
         index, mapping = read_mapping(self.client, self.name)
-        content = mapping
-        for part in self.field.split("."):
-            content = {**content.get("fields", {}), **content.get("properties", {})}.get(part, {})
-        if content.get("type") not in _TEXT_TYPES or not content.get("index", True):
-            state = "It has none" if not content else "It is of another type, or not indexed"
-            raise InvalidInputError(f"The index {index!r} must have a searchable text field {self.field!r}. {state}.")
+        check_text_field(index, mapping, self.field)
         return index, read_fields(mapping)
 
     def _read_again(self) -> bool:
         before, (self._index, self._field_types) = self._index, self._read()
         if before != self._index:
             self._tokens.clear()  # the other index may have another analyzer
+            if self._field_tokens is not None:
+                self._field_tokens.clear()
         return before != self._index
 
     def _is_known(self, index: str) -> bool:
@@ -152,8 +118,10 @@ class ExistingIndex(ServerIndex):
         if len(self._tokens) > MOST_REMEMBERED:
             self._tokens.clear()
         new = list(dict.fromkeys(term for term in terms if term not in self._tokens))
-        if new:
-            self._tokens.update(zip(new, analyze_terms(self.client, self.name, self.field, new), strict=True))
+        if self._field_tokens is not None:
+            self._tokens.update((term, [term]) for term in new)  # a stem must not be stemmed again
+        elif new:
+            self._tokens.update(zip(new, analyze_texts(self.client, self.name, self.field, new), strict=True))
 
     def _clauses(
         self, queries: Sequence[Document], halves: Sequence[str], limit: int
@@ -177,7 +145,7 @@ class ExistingIndex(ServerIndex):
 
     def _typed_words(self, query: Document) -> dict[str, Counter[str]]:
         """Give the words of a query by their terms; those that are no terms (stop words) by the empty string."""
-        analyzer = self._model._analyzer
+        analyzer = self._model.analyzer_fitted
         names = sorted(self._model.text_fields)
         texts = [query] if isinstance(query, str) else [str(query[name]) for name in names if query.get(name)]
         words: dict[str, Counter[str]] = {}

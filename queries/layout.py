@@ -8,8 +8,10 @@ from typing import Any
 
 from cptw_queries.builders import FIELD_TYPES
 from cptw_search.cluster import ID_FIELD, RESERVED_PREFIX, TEXT_FIELD, WEIGHTS_FIELD, ClusterClient, make_path
+from cptw_search.cluster_answers import read_optional, read_part, shown
 from cptw_search.cluster_names import INDEX_FORMAT
 from cptw_search.errors import (
+    ClusterConnectionError,
     FormatVersionError,
     InvalidInputError,
     MissingIndexError,
@@ -23,6 +25,7 @@ __all__ = ["NO_WEIGHTS", "IndexLayout", "check_layout", "read_fields", "read_lay
 NO_WEIGHTS = "none"
 """The type of the field of weights where there is none: an index for BM25 alone."""
 
+_MAX_DEPTH = 100  # servers allow 20 by default
 _NOT_COMPARED = frozenset(("text", "match_only_text", "annotated_text", "search_as_you_type", "binary", *FIELD_TYPES))
 
 
@@ -76,7 +79,7 @@ def read_mapping(client: ClusterClient, name: str) -> tuple[str, dict[str, Any]]
         If an alias stands for several.
     """
     try:
-        found = client.request("GET", make_path(name, "_mapping"))
+        found = read_part(client.request("GET", make_path(name, "_mapping")), dict)
     except MissingIndexError as error:
         raise MissingIndexError(
             f"There is no index or alias {name!r} on the cluster: check the name, or index documents into it first."
@@ -85,8 +88,8 @@ def read_mapping(client: ClusterClient, name: str) -> tuple[str, dict[str, Any]]
         raise InvalidInputError(
             f"An alias must stand for one index to be searched here. {name!r} stands for {len(found)}: {sorted(found)}."
         )
-    for index, content in found.items():
-        return str(index), dict(content["mappings"])
+    for index in found:
+        return str(index), read_part(found, dict, index, "mappings")
     raise MissingIndexError(f"There is no index behind {name!r}.")
 
 
@@ -109,20 +112,26 @@ def read_fields(mapping: Mapping[str, Any]) -> dict[str, str]:
     {'label': 'keyword'}
     """
     return {
-        name: str(content["type"])
-        for name, content in _leaves(mapping, "")
-        if content["type"] not in _NOT_COMPARED and content.get("index", True) and not name.startswith(RESERVED_PREFIX)
+        name: kind
+        for name, kind, content in _leaves(mapping, "", 0)
+        if kind not in _NOT_COMPARED and content.get("index", True) and not name.startswith(RESERVED_PREFIX)
     }
 
 
-def _leaves(mapping: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for name, content in mapping.get("properties", {}).items():
+def _leaves(mapping: object, prefix: str, depth: int) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    properties = read_optional(mapping, dict, "properties") or {}
+    if depth > _MAX_DEPTH:
+        raise ClusterConnectionError(f"A mapping must have at most {_MAX_DEPTH} levels. The server's has more.")
+    for name in properties:
+        content = read_part(properties, dict, name)
+        kind = read_optional(content, str, "type")
         if "properties" in content:
-            yield from _leaves(content, f"{prefix}{name}.")
-        elif content.get("enabled", True) and "type" in content and content["type"] not in ("object", "nested"):
-            yield prefix + name, content
-            for extra, inner in content.get("fields", {}).items():
-                yield f"{prefix}{name}.{extra}", inner
+            yield from _leaves(content, f"{prefix}{name}.", depth + 1)
+        elif content.get("enabled", True) and kind is not None and kind not in ("object", "nested"):
+            yield prefix + name, kind, content
+            inner = read_optional(content, dict, "fields") or {}
+            for extra in inner:
+                yield f"{prefix}{name}.{extra}", read_part(inner, str, extra, "type"), inner[extra]
 
 
 def read_layout(client: ClusterClient, name: str) -> IndexLayout:
@@ -150,15 +159,15 @@ def read_layout(client: ClusterClient, name: str) -> IndexLayout:
         If it has another format.
     """
     index, mapping = read_mapping(client, name)
-    meta = mapping.get("_meta", {}).get("cptw")
+    meta = (read_optional(mapping, dict, "_meta") or {}).get("cptw")
     if not isinstance(meta, Mapping):
         raise InvalidInputError(
             f"The index {index!r} must have been made by cptw_indexer, whose _meta it lacks. To search a plain text index "
-            "as it is, use cptw_queries.ExistingIndex."
+            "as it is, use cptw_queries.ExistingIndex (--field)."
         )
     if meta.get("format") != INDEX_FORMAT:
         raise FormatVersionError(
-            f"The index {index!r} must have the format {INDEX_FORMAT}. It has {meta.get('format')!r}: use the version of cptw-search "
+            f"The index {index!r} must have the format {INDEX_FORMAT}. It has {shown(meta.get('format'))}: use the version of cptw-search "
             "that wrote it, or index anew."
         )
     check_choice(f"The placement of the index {index!r}", meta.get("placement"), PLACEMENTS)
@@ -167,9 +176,9 @@ def read_layout(client: ClusterClient, name: str) -> IndexLayout:
     if meta["field_type"] == NO_WEIGHTS:
         del wanted[WEIGHTS_FIELD]
     for field, kind in wanted.items():
-        has = mapping.get("properties", {}).get(field, {}).get("type")
+        has = read_optional(mapping, str, "properties", field, "type")
         if has != kind:
-            state = "It has none" if has is None else f"It is {has!r}"
+            state = "It has none" if has is None else f"It is {shown(has)}"
             raise InvalidInputError(
                 f"The index {index!r} must have a field {field!r} of the type {kind!r}. {state}: index anew."
             )

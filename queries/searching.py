@@ -12,6 +12,7 @@ from cptw_queries.fusion import fuse
 from cptw_queries.sending import RawHit, best_scores, fetch_documents, raw_hits
 from cptw_search.backend import RRF_DEPTH
 from cptw_search.cluster import ID_FIELD, ClusterClient
+from cptw_search.cluster_answers import read_part
 from cptw_search.errors import InvalidInputError
 
 __all__ = ["HALVES", "SearchOptions", "check_options", "run_searches"]
@@ -87,7 +88,8 @@ def check_options(options: SearchOptions) -> None:
     """
     if options.method not in HALVES:
         raise InvalidInputError(
-            f"method must be one of {', '.join(map(repr, HALVES))} on a cluster, which stores no weights for {options.method!r}."
+            f"method must be one of {', '.join(map(repr, HALVES))} on a cluster. Got {options.method!r}, which the embedded "
+            "engine alone has."
         )
     if not isinstance(options.offset, int) or isinstance(options.offset, bool) or options.offset < 0:
         raise InvalidInputError(f"offset must be a whole number >= 0. Got {options.offset!r} instead.")
@@ -193,9 +195,9 @@ def _fused(client: ClusterClient, name: str, queries: Sequence[Halves], options:
     rankings: list[list[list[str]]] = [[] for _ in queries]
     index_of: dict[str, str] = {}
     for (n, _), hits in zip(wanted, raw_hits(client, name, bodies), strict=True):
-        ids = [str(hit["sort"][1] if options.tie_field == ID_FIELD else hit["_id"]) for hit in hits]
+        ids = [_id_of(hit, options) for hit in hits]
         rankings[n].append(ids)
-        index_of.update(zip(ids, (hit["_index"] for hit in hits), strict=True))
+        index_of.update(zip(ids, (read_part(hit, str, "_index") for hit in hits), strict=True))
     pages = [_page(fuse(lists), options) for lists in rankings]
     stored: dict[str, RawHit] = {}
     if options.fields is None or options.fields:
@@ -213,6 +215,13 @@ def _fused(client: ClusterClient, name: str, queries: Sequence[Halves], options:
         ]
         for page in pages
     ]
+
+
+def _id_of(hit: RawHit, options: SearchOptions) -> str:
+    if options.tie_field != ID_FIELD:
+        return read_part(hit, str, "_id")
+    _, doc_id, *_ = (*read_part(hit, list, "sort"), None, None)
+    return read_part(doc_id, str)
 
 
 def _page(fused: list[tuple[str, float]], options: SearchOptions) -> list[tuple[str, float]]:

@@ -9,7 +9,8 @@ from typing import Any
 
 from cptw_queries.builders import Clause
 from cptw_search.cluster import RESERVED_PREFIX, ClusterClient, make_path
-from cptw_search.errors import ClusterError, InvalidInputError, MissingIndexError, RejectedError
+from cptw_search.cluster_answers import read_number, read_optional, read_part, read_reason
+from cptw_search.errors import AccessDeniedError, ClusterError, InvalidInputError, MissingIndexError, RejectedError
 
 __all__ = ["MAX_WINDOW", "RawHit", "TooManyClausesError", "best_scores", "fetch_documents", "multi_search", "raw_hits"]
 
@@ -21,7 +22,7 @@ BATCH_BYTES = 8 * 1024**2
 
 # A shard that failed must not make a search that looks as if it had found less.
 _HEADER = b'{"allow_partial_search_results":false}\n'
-_TOO_MANY = re.compile(r"maxClauseCount is set to (\d+)")
+_TOO_MANY = re.compile(r"maxClauseCount is set to ([0-9]{1,9})")
 
 RawHit = dict[str, Any]
 
@@ -68,17 +69,27 @@ def multi_search(client: ClusterClient, name: str, bodies: Iterable[Clause]) -> 
         If one of them fails, whole or on a shard.
     """
     path = make_path(name, "_msearch")
-    for lines, n_searches in _batches(bodies):
-        answers = client.send_lines(path, lines)["responses"]
-        if len(answers) != n_searches:
-            raise RejectedError(f"The server answered {len(answers)} of {n_searches} searches on {name!r}.")
-        for answer in answers:
-            if "error" in answer:
+    for searches in _batches(bodies):
+        for answer in _answers(client, path, searches):
+            if "error" in read_part(answer, dict):
                 raise _error(answer, name)
             yield answer
 
 
-def _batches(bodies: Iterable[Clause]) -> Iterator[tuple[bytes, int]]:
+def _answers(client: ClusterClient, path: str, searches: list[bytes]) -> list[Any]:
+    try:
+        answers = read_part(client.send_lines(path, _HEADER + _HEADER.join(searches)), list, "responses")
+    except RejectedError as error:
+        if error.status != 413 or len(searches) == 1:
+            raise
+        middle = len(searches) // 2  # the server takes less than most do
+        return _answers(client, path, searches[:middle]) + _answers(client, path, searches[middle:])
+    if len(answers) != len(searches):
+        raise RejectedError(f"The server answered {len(answers)} of {len(searches)} searches with POST {path}.")
+    return answers
+
+
+def _batches(bodies: Iterable[Clause]) -> Iterator[list[bytes]]:
     lines: list[bytes] = []
     n_bytes = 0
     for body in bodies:
@@ -87,24 +98,28 @@ def _batches(bodies: Iterable[Clause]) -> Iterator[tuple[bytes, int]]:
         except (TypeError, ValueError) as error:
             raise InvalidInputError(f"A search must be JSON: {error}. Look at the values of the filter.") from error
         if lines and (len(lines) == BATCH_SEARCHES or n_bytes + len(line) > BATCH_BYTES):
-            yield _HEADER + _HEADER.join(lines), len(lines)
+            yield lines
             lines, n_bytes = [], 0
         lines.append(line)
         n_bytes += len(line) + len(_HEADER)
     if lines:
-        yield _HEADER + _HEADER.join(lines), len(lines)
+        yield lines
 
 
 def _error(answer: dict[str, Any], name: str) -> ClusterError:
-    status, error = int(answer.get("status", 500)), answer["error"]
-    if not isinstance(error, dict):
-        error = {"reason": str(error)}
-    if limit := _TOO_MANY.search(json.dumps(error)):
+    status, error = answer.get("status"), answer["error"]
+    if not isinstance(status, int):
+        status = 500
+    causes = error.get("root_cause") if isinstance(error, dict) else None
+    said = [read_reason(part) for part in (error, *(causes if isinstance(causes, list) else ()))]
+    kinds = {kind for kind, _ in said}
+    reason = "; ".join(dict.fromkeys(words for _, words in said[1:] or said))[:1000]
+    if limit := _TOO_MANY.search("; ".join(words for _, words in said)):
         return TooManyClausesError(f"The query has more clauses than the server takes: {limit[1]}.", int(limit[1]))
-    causes = error.get("root_cause") or [error]
-    reason = "; ".join(dict.fromkeys(f"{cause.get('type', '')}: {cause.get('reason', '')}" for cause in causes))[:1000]
-    if error.get("type") == "index_not_found_exception":
+    if "index_not_found_exception" in kinds:
         return MissingIndexError(f"There is no index or alias {name!r}: {reason}")
+    if "security_exception" in kinds:
+        return AccessDeniedError(f"The login may not search {name!r} ({status}). The server says: {reason}")
     return RejectedError(f"The search on {name!r} failed ({status}): {reason}", status=status, reason=reason)
 
 
@@ -139,18 +154,26 @@ def raw_hits(client: ClusterClient, name: str, bodies: Sequence[Clause]) -> list
         answers = list(multi_search(client, name, [pages[position] for position in open_]))
         still_open = []
         for position, answer in zip(open_, answers, strict=True):
-            hits = answer["hits"]["hits"]
+            hits = _hits(answer)
             found[position] += hits
             missing = bodies[position]["size"] - len(found[position])
-            if missing and len(hits) == MAX_WINDOW:
+            if missing > 0 and len(hits) == MAX_WINDOW:
                 pages[position] = {
                     **pages[position],
                     "size": min(missing, MAX_WINDOW),
-                    "search_after": hits[-1]["sort"],
+                    "search_after": read_part(hits[-1], list, "sort"),
                 }
                 still_open.append(position)
         open_ = still_open
     return found
+
+
+def _hits(answer: object) -> list[RawHit]:
+    hits = read_part(answer, list, "hits", "hits")
+    for hit in hits:
+        read_number(hit, "_score")
+        read_optional(hit, dict, "_source")
+    return hits
 
 
 def _first_page(body: Clause) -> Clause:
@@ -187,7 +210,7 @@ def best_scores(client: ClusterClient, name: str, bodies: Iterable[Clause]) -> l
     """
     best = []
     for answer in multi_search(client, name, bodies):
-        hits = answer["hits"]["hits"]
+        hits = _hits(answer)
         best.append(float(hits[0]["_score"]) if hits else 0.0)
     return best
 
@@ -225,9 +248,10 @@ def fetch_documents(
     for start in range(0, len(ids), MAX_WINDOW):
         body = {"ids": list(ids[start : start + MAX_WINDOW])}
         answer = client.request("POST", make_path(name, "_mget"), body=body, params=params)
-        for document in answer["docs"]:
-            if "error" in document:
+        for document in read_part(answer, list, "docs"):
+            if "error" in read_part(document, dict):
                 raise _error({"error": document["error"], "status": 404}, name)
             if document.get("found"):
-                found[document["_id"]] = document
+                read_optional(document, dict, "_source")
+                found[read_part(document, str, "_id")] = document
     return found

@@ -16,8 +16,9 @@ from cptw_queries.searching import HALVES, SearchOptions, check_options, run_sea
 from cptw_queries.sending import RawHit, TooManyClausesError, fetch_documents
 from cptw_search.backend import Hit, check_search
 from cptw_search.cluster import ClusterClient, check_index_name, connect, make_path
+from cptw_search.cluster_answers import read_number, read_part
 from cptw_search.document_ids import check_id
-from cptw_search.errors import InvalidInputError, RejectedError
+from cptw_search.errors import ClusterConnectionError, InvalidInputError, RejectedError
 from cptw_search.explain import explain
 from cptw_search.highlight import Snippet, find_spans, snippet
 from cptw_search.model import Cptw
@@ -129,7 +130,7 @@ class ServerIndex(ABC):
 
     def _has_moved(self, found: list[list[RawHit]], clauses: list[dict[str, Clause]]) -> bool:
         """Tell whether an alias was pointed at another index since that was looked at."""
-        indices = {hit["_index"] for hits in found for hit in hits}
+        indices = {read_part(hit, str, "_index") for hits in found for hit in hits}
         if (indices and all(map(self._is_known, indices))) or not any(clauses):
             return False
         return self._read_again()  # nothing found may mean that all is different now
@@ -139,7 +140,7 @@ class ServerIndex(ABC):
         for hit in hits:
             fields = dict(hit.get("_source") or {})
             fields.pop("id", None)
-            found.append(Hit(str(hit["_id"]), float(hit["_score"]), fields))
+            found.append(Hit(read_part(hit, str, "_id"), read_number(hit, "_score"), fields))
         return found
 
     def filter_clauses(self, filter: AnyFilter | None) -> list[Clause]:
@@ -207,7 +208,12 @@ class ServerIndex(ABC):
         """
         clauses = self.filter_clauses(filter)
         body = {"query": {"bool": {"filter": clauses}}} if clauses else None
-        return int(self.client.request("POST", make_path(self.name, "_count"), body=body)["count"])
+        answer = self.client.request("POST", make_path(self.name, "_count"), body=body)
+        if read_part(answer, int, "_shards", "failed"):
+            raise ClusterConnectionError(
+                f"All shards of {self.name!r} must count their documents. Some did not answer.", is_temporary=True
+            )
+        return read_part(answer, int, "count")
 
     def values(self, field: str) -> list[str]:
         """List the distinct strings in a field.
@@ -230,11 +236,16 @@ class ServerIndex(ABC):
         pages: dict[str, Any] = {"size": PAGE_OF_VALUES, "sources": [{"value": {"terms": {"field": field}}}]}
         while True:
             body = {"size": 0, "track_total_hits": False, "aggs": {"values": {"composite": pages}}}
-            answer = self.client.request("POST", make_path(self.name, "_search"), body=body)["aggregations"]["values"]
-            found += [bucket["key"]["value"] for bucket in answer["buckets"]]
-            if len(answer["buckets"]) < PAGE_OF_VALUES:
+            path, params = make_path(self.name, "_search"), {"allow_partial_search_results": False}
+            answer = self.client.request("POST", path, body=body, params=params)
+            buckets = read_part(answer, list, "aggregations", "values", "buckets")
+            found += [read_part(bucket, str, "key", "value") for bucket in buckets]
+            if len(buckets) < PAGE_OF_VALUES:
                 return sorted(found)
-            pages = {**pages, "after": answer["after_key"]}
+            after = read_part(answer, dict, "aggregations", "values", "after_key")
+            if after == pages.get("after"):
+                raise ClusterConnectionError(f"{self.name!r} gives the same values of {field!r} again and again.")
+            pages = {**pages, "after": after}
 
     def highlight(
         self, query: Document, hit: Hit, *, max_characters: int = 240, min_share: float = 0.01

@@ -21,6 +21,7 @@ from cptw_queries.cluster_index import ClusterIndex
 from cptw_queries.filters import STRINGS, AnyFilter
 from cptw_queries.sending import multi_search
 from cptw_search.backend import check_search
+from cptw_search.cluster_answers import read_number, read_part, shown
 from cptw_search.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -81,11 +82,13 @@ def aggregate_votes(
             votes.append({})
             continue
         answer = next(answers)
-        if answer["_shards"]["total"] > 1:
+        n_shards = read_part(answer, int, "_shards", "total")
+        if n_shards > 1:
             raise InvalidInputError(
-                f"aggregate_votes needs an index of one shard. {index.name!r} has {answer['_shards']['total']}: use KnnClassifier."
+                f"aggregate_votes needs an index of one shard. {index.name!r} has {shown(n_shards)}: use KnnClassifier."
             )
-        buckets = answer["aggregations"]["neighbours"]["labels"]["buckets"]
-        n_votes = sum(bucket["doc_count"] for bucket in buckets)
-        votes.append({str(bucket["key"]): bucket["doc_count"] / n_votes for bucket in buckets})
+        buckets = read_part(answer, list, "aggregations", "neighbours", "labels", "buckets")
+        counts = {read_part(bucket, str, "key"): read_number(bucket, "doc_count") for bucket in buckets}
+        n_votes = sum(counts.values())
+        votes.append({label: count / n_votes for label, count in counts.items() if count > 0})
     return votes

@@ -16,6 +16,7 @@ class Answers:
         self.by_path = {"/": (200, ELASTIC, ROOT)}
         self.asked = []
         self.url = ""
+        self.every = None  # takes a request and gives (status, headers, body), in place of by_path
 
     def answer(self, path, status, body, headers=ELASTIC, cut=False):
         self.by_path[path] = (status, {**headers, **({"cut": "1"} if cut else {})}, body)
@@ -29,7 +30,11 @@ def garbage_server():
         def respond(self):
             length = int(self.headers.get("content-length") or 0)
             answers.asked.append((self.command, self.path, dict(self.headers), self.rfile.read(length)))
-            status, headers, body = answers.by_path.get(self.path.partition("?")[0], (404, ELASTIC, {"error": "none"}))
+            if answers.every is not None:
+                status, headers, body = answers.every(answers.asked[-1])
+            else:
+                path = self.path.partition("?")[0]
+                status, headers, body = answers.by_path.get(path, (404, ELASTIC, {"error": "none"}))
             if callable(body):
                 status, body = body(answers.asked[-1])
             data = body if isinstance(body, bytes) else json.dumps(body).encode()

@@ -9,6 +9,8 @@ missing=()
 command -v mvn > /dev/null || missing+=(maven)
 command -v debootstrap > /dev/null || missing+=(debootstrap)
 command -v dockerd > /dev/null || missing+=(docker.io)
+command -v javac > /dev/null || missing+=(default-jdk-headless)  # compiles a module that API keys need
+command -v openssl > /dev/null || missing+=(openssl)  # makes the certificates of servers with TLS
 
 if [[ ${#missing[@]} -gt 0 ]]; then
     export DEBIAN_FRONTEND=noninteractive

@@ -4,6 +4,7 @@ import base64
 import logging
 import pickle
 import socket
+import threading
 import traceback
 import warnings
 
@@ -22,6 +23,18 @@ from cptw_search.errors import (
     RejectedError,
 )
 
+CERTIFICATE = """\
+-----BEGIN CERTIFICATE-----
+MIIBXjCCAQSgAwIBAgIUYsrWLFV8/mjWqbItlXHJ0LZJHbkwCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJY3B0dy10ZXN0MCAXDTI2MTExNjA4MTYwMFoYDzIxMjYxMDIz
+MDgxNjAwWjAUMRIwEAYDVQQDDAljcHR3LXRlc3QwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAATyniVZiitN6ZlHTw9bz2cF+EMNSRF+Rnhq46BBA/xgajs9XHYgKrRd
+j5GBYGfTW2FTZu71EbJ/bCGpUam2Dl5LozIwMDAPBgNVHRMBAf8EBTADAQH/MB0G
+A1UdDgQWBBRVgoZO3Cx7NTVgYWUvFAt5+dYdEjAKBggqhkjOPQQDAgNIADBFAiEA
+mrPEOsM8hGuObD4rbxmJtLfC6oL5Vw57yBQPoucCcbgCIFqh+cPCJb/IzFY9oUlB
+URrjsNJ7OA9UQ06p3s1gEVc7
+-----END CERTIFICATE-----
+"""  # made for this test; its key was thrown away
 OPENSEARCH = {"X-OpenSearch-Version": "OpenSearch/3.6.0 (opensearch)"}
 
 
@@ -75,8 +88,9 @@ class TestNames:
 
     def test_paths_are_encoded(self):
         assert make_path("a", "_doc", "ü/ 1?&#%") == "/a/_doc/%C3%BC%2F%201%3F%26%23%25"
-        with pytest.raises(InvalidInputError, match="must not be empty"):
-            make_path("a", "..")
+        for segment in ("", "..", "\ud800"):
+            with pytest.raises(InvalidInputError, match="must not be empty"):
+                make_path("a", segment)
 
     def test_a_path_that_was_not_made_by_make_path_is_refused(self, server):
         with connect(server.url) as client:
@@ -135,12 +149,28 @@ class TestSettings:
             ({"url": "https://a", "username": "u"}, "a username with its password. Got username"),
             ({"url": "https://a", "api_key": "hunter2", "bearer_token": "hunter2"}, "Got api_key, bearer_token"),
             ({"url": "https://a", "ca_file": "nosuch.pem"}, "ca_file must be a file of certificates"),
+            ({"url": "https://user:12/hunter2@a"}, "has to be written %2F"),
         ],
     )
     def test_what_cannot_be_used(self, arguments, message):
         with pytest.raises(InvalidInputError, match=message) as caught:
             settings(**arguments)
         assert "hunter2" not in "".join(traceback.format_exception(caught.value))
+
+    def test_certificates_are_for_encrypted_connections(self, tmp_path):
+        file = tmp_path / "ca.pem"
+        file.write_text(CERTIFICATE)
+        assert settings(url="https://a", ca_file=str(file)).ca_file == str(file)
+        with pytest.raises(InvalidInputError, match="ca_file is for encrypted connections. Got it with http://a:9200"):
+            settings(url="http://a", ca_file=str(file))
+
+    def test_every_form_of_a_secret_is_taken_out(self):
+        encoded = base64.b64encode(b"the-id:hunter2").decode()
+        for key in ("the-id:hunter2", encoded):
+            found = settings(url="https://a", api_key=key)
+            assert found.redact(f"hunter2 {encoded} the-id:hunter2 the-id") == "*** *** *** the-id"
+        assert settings(url="https://a", api_key="no/base64").redact("no/base64") == "***"
+        assert settings(url="https://user@a").redact("a user without a password") == "a user without a password"
 
     @pytest.mark.parametrize(
         ("content", "message"),
@@ -255,8 +285,24 @@ class TestWhoAnswers:
                 connect(f"http://127.0.0.1:{bound.getsockname()[1]}")
         assert caught.value.is_temporary
 
+    def test_somebody_who_hangs_up(self):
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+
+            def hang_up():
+                connection = listening.accept()[0]
+                connection.recv(10_000)
+                connection.close()
+
+            thread = threading.Thread(target=hang_up)
+            thread.start()
+            message = "closed the connection without an answer. If it speaks TLS, the url must begin with https:"
+            with pytest.raises(ClusterConnectionError, match=message) as caught:
+                connect(f"http://127.0.0.1:{listening.getsockname()[1]}")
+            thread.join()
+        assert caught.value.is_temporary
+
     def test_tls_to_a_server_without(self, server):
-        with pytest.raises(ClusterConnectionError, match="does it speak TLS") as caught:
+        with pytest.raises(ClusterConnectionError, match=r"does it speak TLS\? The reason: .*SSL") as caught:
             connect(server.url.replace("http:", "https:"))
         assert not caught.value.is_temporary
 

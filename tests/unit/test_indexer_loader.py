@@ -97,6 +97,20 @@ class TestSender:
         assert sent.n_done == 2
         assert sent.rejections == [Rejection("b", "some_exception: so 400 (400)")]
 
+    def test_a_login_that_may_not_write_rejects_no_documents(self, client, server):
+        error = {"type": "security_exception", "reason": "unauthorized for [bob]"}
+        server.bulk.whole = [(200, {"items": [{"index": {"_id": "a", "status": 403, "error": error}}]})]
+        with pytest.raises(AccessDeniedError, match=r"may not write to a \(403\).*unauthorized for \[bob\]"):
+            BulkSender(client, "a", retries=QUICK).send([action("a")])
+        assert len(server.bulk.requests) == 1
+
+    def test_other_documents_than_those_that_were_asked_for(self, client, server):
+        server.bulk.whole = [(502, b"lost")]
+        server.bulk.statuses = {"a": [409]}
+        server.answer("/a/_mget", 200, {"docs": []})
+        with pytest.raises(ClusterConnectionError, match="gave other documents than"):
+            BulkSender(client, "a", retries=QUICK).send([action("a", "create")])
+
     @pytest.mark.parametrize(
         "answer",
         [

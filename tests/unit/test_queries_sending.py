@@ -88,7 +88,7 @@ def failed(status: int, kind: str, reason: str) -> dict[str, Any]:
             r"failed \(400\): parsing_exception: unknown",
         ),
         (failed(500, "too_many_clauses", "maxClauseCount is set to 77"), TooManyClausesError, "server takes: 77"),
-        ({"error": "odd", "status": 503}, RejectedError, r"failed \(503\): : odd"),
+        ({"error": "odd", "status": 503}, RejectedError, r"failed \(503\): odd"),
     ],
 )
 def test_a_search_that_failed(answer: dict[str, Any], error: type[Exception], message: str) -> None:
@@ -100,7 +100,7 @@ def test_a_search_that_failed(answer: dict[str, Any], error: type[Exception], me
 def test_answers_that_are_missing() -> None:
     client = Scripted(None)
     client.send_lines = lambda path, lines: {"responses": []}  # type: ignore[assignment,method-assign]
-    with pytest.raises(RejectedError, match="answered 0 of 1 searches on 'news'"):
+    with pytest.raises(RejectedError, match="answered 0 of 1 searches with POST /news/_msearch"):
         list(multi_search(client, "news", [{}]))  # type: ignore[arg-type]
 
 
