@@ -16,7 +16,21 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from cptw_search.cli import classify, delete, demo, explain, fit, index, info, neighbours, search, tune, vectors
+from cptw_search.cli import (
+    classify,
+    cluster,
+    delete,
+    demo,
+    evaluate,
+    explain,
+    fit,
+    index,
+    info,
+    neighbours,
+    search,
+    tune,
+    vectors,
+)
 from cptw_search.cli.commands import new_app
 from cptw_search.errors import CptwError
 
@@ -101,6 +115,8 @@ app = new_app(
 )
 app.callback()(_options)
 app.add_typer(vectors.app, name="vectors")
+app.add_typer(evaluate.app, name="evaluate")
+app.add_typer(cluster.app, name="cluster")
 
 
 def main() -> None:

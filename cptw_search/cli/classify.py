@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cptw_search.cli.cluster_options import (
+    CaFile,
+    Cluster,
+    ClusterName,
+    ConfigFile,
+    ModelOfCluster,
+    On,
+    QueryMaxTerms,
+    User,
+    opened_index,
+)
 from cptw_search.cli.commands import Command
 from cptw_search.cli.options import AsJson, Columns, Format, FormatName, IndexDir, Rename, Strict, Votes
 
@@ -21,7 +33,6 @@ _MAX_LABEL_WIDTH = 24
 
 
 def classify(
-    index_dir: IndexDir,
     texts: Annotated[
         list[str] | None,
         typer.Argument(
@@ -30,6 +41,7 @@ def classify(
             show_default=False,
         ),
     ] = None,
+    index_dir: IndexDir = None,
     text: Annotated[
         list[str] | None,
         typer.Option(metavar="TEXT", help="A text itself in place of a file. May be repeated.", show_default=False),
@@ -45,26 +57,38 @@ def classify(
     rename: Rename = None,
     strict: Strict = False,
     as_json: AsJson = False,
+    on: On = None,
+    name: ClusterName = None,
+    model_dir: ModelOfCluster = None,
+    query_max_terms: QueryMaxTerms = None,
+    user: User = None,
+    ca_file: CaFile = None,
+    config_file: ConfigFile = None,
 ) -> None:
     """Label texts by the labels of similar documents.
 
-    The nearest documents of an index vote. Prints for each text the winner's share of the votes, the label, the id, and
+    The nearest documents of an index vote, which is a directory (--index) or a name on a cluster (--name). Prints for each text the winner's share of the votes, the label, the id, and
     the first words. Where texts have labels already, they are only
     compared with: differences are pointed out, and the accuracy is printed at the end.
     """
     from cptw_search.classify import KnnClassifier
     from cptw_search.cli.output import counted, message, print_json
     from cptw_search.cli.reading import DocumentReader
-    from cptw_search.engine import EmbeddedIndex
+    from cptw_search.cli.stored_texts import main_field
 
     if bool(texts) == bool(text):
         raise typer.BadParameter("give either files or --text.", param_hint="TEXTS")
-    index = EmbeddedIndex.open(index_dir)
-    classifier = KnnClassifier(index, k=k, votes=votes.value, label_field=label_field)
-    width = min(max(map(len, index.values(label_field)), default=0), _MAX_LABEL_WIDTH)
     n_labelled = n_right = n_unlabelled = 0
-    with DocumentReader(texts or [], file_format, columns, rename, strict).reading() as documents:
-        given: list[dict[str, object]] = [{"id": str(number), "text": one} for number, one in enumerate(text or (), 1)]
+    reader = DocumentReader(texts or [], file_format, columns, rename, strict)
+    cluster = Cluster(on, name, user, ca_file, config_file)
+    with ExitStack() as stack:
+        opened = opened_index(index_dir, cluster, model_dir, query_max_terms=query_max_terms)
+        index = stack.enter_context(opened)
+        reader.text_field = field = main_field(index.model)
+        documents = stack.enter_context(reader.reading())
+        classifier = KnnClassifier(index, k=k, votes=votes.value, label_field=label_field)
+        width = min(max(map(len, index.values(label_field)), default=0), _MAX_LABEL_WIDTH)
+        given: list[dict[str, object]] = [{"id": str(number), field: one} for number, one in enumerate(text or (), 1)]
         for result in _classified(classifier, itertools.chain(given, documents)):
             expected = result.get("expected")
             n_labelled += expected is not None
@@ -127,5 +151,6 @@ COMMAND = Command(
     examples=(
         "cptw classify new.tsv --index index",
         'cptw classify --text "They won the cup final" --index index -k 5',
+        "cptw classify new.tsv --on https://host:9200 --name news --model model",
     ),
 )

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from cptw_search.cli.cluster_options import CaFile, Cluster, ClusterName, ConfigFile, On, User, opened_index
 from cptw_search.cli.commands import Command
 from cptw_search.cli.options import AsJson
 
@@ -27,7 +28,10 @@ def explain(
     model_dir: Annotated[
         Path | None,
         typer.Option(
-            "--model", metavar="DIR", help="A model, in place of an index, to explain a --text.", show_default=False
+            "--model",
+            metavar="DIR",
+            help="A model, in place of an index, to explain a --text; with --name the model of that index.",
+            show_default=False,
         ),
     ] = None,
     text: Annotated[
@@ -43,6 +47,11 @@ def explain(
         ),
     ] = None,
     as_json: AsJson = False,
+    on: On = None,
+    name: ClusterName = None,
+    user: User = None,
+    ca_file: CaFile = None,
+    config_file: ConfigFile = None,
 ) -> None:
     """Say why a document matches a query.
 
@@ -50,31 +59,36 @@ def explain(
     """
     from cptw_search.cli.output import console, message, print_json, print_line
     from cptw_search.cli.passages import find_passage
-    from cptw_search.engine import EmbeddedIndex
+    from cptw_search.cli.stored_texts import main_field
     from cptw_search.errors import InvalidInputError
     from cptw_search.explain import explain as explain_match
     from cptw_search.explain_views import draw, render
     from cptw_search.model import Cptw
 
-    if (index_dir is None) == (model_dir is None):
+    cluster = Cluster(on, name, user, ca_file, config_file)
+    if not cluster.is_meant and (index_dir is None) == (model_dir is None):
         raise typer.BadParameter("give either an index or a model.", param_hint="--index")
     if (doc_id is None) == (text is None):
         raise typer.BadParameter("give either the id of a document or a text.", param_hint="--id")
-    if index_dir is None and doc_id is not None:
+    if index_dir is None and not cluster.is_meant and doc_id is not None:
         raise typer.BadParameter("an id needs the index that the document is in.", param_hint="--index")
 
-    document: dict[str, object] = {"text": text}
-    if index_dir is not None:
-        index = EmbeddedIndex.open(index_dir)
-        model = index.model
-        if doc_id is not None:
-            found = index.get(doc_id)
-            if found is None:
-                raise InvalidInputError(f"--id must be the id of a document in {str(index_dir)!r}. Got {doc_id!r}.")
-            document = found
+    document: dict[str, object] | None = None
+    if index_dir is not None or cluster.is_meant:
+        with opened_index(index_dir, cluster, model_dir) as index:
+            model = index.model
+            if doc_id is not None:
+                found = index.get(doc_id)
+                if found is None:
+                    place = name if cluster.is_meant else str(index_dir)
+                    raise InvalidInputError(f"--id must be the id of a document in {place!r}. Got {doc_id!r}.")
+                document = found
     elif model_dir is not None:
+        cluster.refuse()
         model = Cptw.load(model_dir)
-    explanation = explain_match(model, query, document)
+    if document is None:
+        document = {main_field(model): text}
+    explanation = explain_match(model, query, document, nonnegative=cluster.is_meant)
     if figure is not None:
         draw(explanation, figure)
         message(f"drawn into {str(figure)!r}")
@@ -96,5 +110,6 @@ COMMAND = Command(
         'cptw explain "cruise ship" --index index --id 17',
         'cptw explain "cruise ship" --index index --id 17 --figure why.png',
         'cptw explain "ship" --model model --text "Two boats left the harbour"',
+        'cptw explain "ship" --on https://host:9200 --name news --model model --id 17',
     ),
 )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from cptw_search.cli.cluster_options import CaFile, Cluster, ClusterName, ConfigFile, User, refuse
 from cptw_search.cli.commands import Command
 from cptw_search.cli.options import (
     AsJson,
@@ -29,11 +30,11 @@ __all__ = ["COMMAND", "fit", "read_with_progress"]
 
 
 def fit(
-    documents: DocumentSources,
     model_dir: Annotated[
         Path,
         typer.Option("--model", metavar="DIR", help="Where to save the model. One that is there is replaced."),
     ],
+    documents: DocumentSources = None,
     vectors: Annotated[
         list[str] | None,
         typer.Option(
@@ -56,12 +57,14 @@ def fit(
         Normalization, typer.Option(help="How the columns of the similarity matrix are normalised.")
     ] = Normalization.l2,
     analyzer: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="NAME",
-            help="How texts become terms: english, unicode, whitespace, paper, released, or a language such as german.",
+            help="How texts become terms: english, unicode, whitespace, paper, released, or a language such as german.  "
+            "[default: english; with --from-index the field's own]",
+            show_default=False,
         ),
-    ] = "english",
+    ] = None,
     min_df: Annotated[
         int, typer.Option(metavar="N", help="Leave out terms that are in fewer documents than this.")
     ] = 1,
@@ -88,38 +91,100 @@ def fit(
     rename: Rename = None,
     strict: Strict = False,
     as_json: AsJson = False,
+    from_index: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="In place of DOCUMENTS: fit on the texts of an index that is on a cluster already, --name with its --field.",
+            show_default=False,
+        ),
+    ] = None,
+    name: ClusterName = None,
+    field: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD",
+            help="With --from-index: the text field. May be repeated with an --analyzer.",
+            show_default=False,
+        ),
+    ] = None,
+    user: User = None,
+    ca_file: CaFile = None,
+    config_file: ConfigFile = None,
 ) -> None:
     """Learn from documents which words are close.
 
-    Saves that as a model, for cptw index; cptw neighbours shows what it has learned.
+    Saves that as a model, for cptw index; cptw neighbours shows what it has learned. With --from-index the terms are the
+    tokens of the field, made by its own analyzer: such a model expands queries for that field (cptw search --field). With
+    an --analyzer as well, the model reads the texts itself, as cptw index needs it.
     """
+    from cptw_search.analysis import FIELD_TOKENS
     from cptw_search.cli.describe import describe_model, print_model
     from cptw_search.cli.output import print_json
     from cptw_search.cli.reading import DocumentReader
+    from cptw_search.cli.stored_texts import stored_texts
     from cptw_search.model import Cptw
 
     weights = parse_weights(field_weight, "--field-weight")
-    reader = DocumentReader(documents, file_format, columns, rename, strict)
-    with _claimed(model_dir), reader.reading() as read:
-        model = Cptw(
-            vectors=resolve_vectors(vectors),
-            tau=parse_tau(tau),
-            normalization=normalization.value,
-            weighting=weighting.value,
-            analyzer=analyzer,
-            min_df=min_df,
-            max_neighbours=max_neighbours,
-            n_dimensions=n_dimensions,
-            k1=k1,
-            b=b,
-            field_weights=weights,
-        )
+    cluster = Cluster(from_index, name, user, ca_file, config_file, "--from-index")
+    own_tokens = cluster.is_meant and analyzer is None
+    if cluster.is_meant:
+        of_files = {
+            "DOCUMENTS": documents or None,
+            "--format": None if file_format is FormatName.auto else file_format,
+            "--columns": columns,
+            "--rename": rename or None,
+            "--strict": strict,
+        }
+        refuse("this is for documents in files, not for those of --from-index.", of_files)
+        cluster.needed_name()
+        weights = _weights_of_fields(field, weights, own_tokens=own_tokens)
+    elif not documents:
+        raise typer.BadParameter("give documents, or an index on a cluster with --from-index.", param_hint="DOCUMENTS")
+    else:
+        cluster.refuse()
+        refuse("this is for a cluster, which needs --from-index.", {"--field": field})
+    model = Cptw(
+        vectors=resolve_vectors(vectors),
+        tau=parse_tau(tau),
+        normalization=normalization.value,
+        weighting=weighting.value,
+        analyzer=FIELD_TOKENS if own_tokens else analyzer or "english",
+        min_df=min_df,
+        max_neighbours=max_neighbours,
+        n_dimensions=n_dimensions,
+        k1=k1,
+        b=b,
+        field_weights=weights,
+    )
+    with _claimed(model_dir), ExitStack() as stack:
+        if cluster.is_meant:
+            client = stack.enter_context(cluster.connected())
+            read = stored_texts(client, cluster.needed_name(), list(weights or ()), own_tokens=own_tokens)
+        else:
+            reader = DocumentReader(documents or [], file_format, columns, rename, strict)
+            read = stack.enter_context(reader.reading())
         model.fit(read_with_progress(read)).save(model_dir)
     facts = describe_model(Cptw.load(model_dir), model_dir)
     if as_json:
         print_json(facts)
     else:
         print_model(facts)
+
+
+def _weights_of_fields(
+    fields: list[str] | None, weights: dict[str, float] | None, *, own_tokens: bool
+) -> dict[str, float]:
+    """Say what a word counts in each field of a cluster's index."""
+    if not fields:
+        raise typer.BadParameter("say which text field of the index to fit on.", param_hint="--field")
+    if own_tokens and len(fields) > 1:
+        raise typer.BadParameter(
+            "the tokens of one field only can be a model's terms: give one, or an --analyzer.", param_hint="--field"
+        )
+    if unknown := sorted((weights or {}).keys() - set(fields)):
+        raise typer.BadParameter(f"{unknown[0]!r} must be one of the fields.", param_hint="--field-weight")
+    return {**dict.fromkeys(fields, 1.0), **(weights or {})}
 
 
 @contextmanager
@@ -166,5 +231,6 @@ COMMAND = Command(
         "cptw fit news.jsonl --model model",
         "cptw fit news.jsonl --model model --vectors googlenews --tau 0.5",
         "cptw fit articles/ --model model --field-weight title=2 --field-weight text=1",
+        "cptw fit --from-index https://host:9200 --name articles --field body --model model",
     ),
 )

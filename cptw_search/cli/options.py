@@ -23,6 +23,7 @@ __all__ = [
     "AsJson",
     "Columns",
     "DocumentSources",
+    "FieldType",
     "Format",
     "FormatName",
     "IndexDir",
@@ -56,11 +57,21 @@ class FormatName(str, Enum):
     folder = "folder"
 
 
+class FieldType(str, Enum):
+    """How a cluster stores weighted terms."""
+
+    auto = "auto"
+    rank_features = "rank_features"
+    sparse_vector = "sparse_vector"
+    none = "none"
+
+
 class Method(str, Enum):
     """How documents are scored."""
 
     cptw = "cptw"
     bm25 = "bm25"
+    bm25_rm3 = "bm25+rm3"
     tfidf = "tfidf"
     hybrid = "hybrid"
     rrf = "rrf"
@@ -102,7 +113,7 @@ class Weighting(str, Enum):
 
 
 DocumentSources = Annotated[
-    list[str],
+    list[str] | None,
     typer.Argument(
         metavar="DOCUMENTS",
         help="Files (JSON lines, TSV, CSV or plain lines, gzipped or not), folders of .txt files, or - for standard "
@@ -140,7 +151,7 @@ PrefixIds = Annotated[
     ),
 ]
 IndexDir = Annotated[
-    Path, typer.Option("--index", metavar="DIR", help="The index, made by: cptw index.", show_default=False)
+    Path | None, typer.Option("--index", metavar="DIR", help="The index, made by: cptw index.", show_default=False)
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]
 

@@ -36,6 +36,8 @@ class DocumentReader:
         As for `read_documents`.
     prefix_ids : bool, default False
         Put the file's name before every id.
+    text_field : str, default "text"
+        What the text is called in the files, and in what is given; a plain ``text`` will do in the files as well.
     """
 
     sources: Sequence[str]
@@ -44,6 +46,7 @@ class DocumentReader:
     rename: Sequence[str] | None = None
     strict: bool = False
     prefix_ids: bool = False
+    text_field: str = "text"
     _renamed: dict[str, str] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -71,6 +74,7 @@ class DocumentReader:
                 _report(problems)
 
     def _documents(self, problems: Problems) -> Iterator[dict[str, object]]:
+        renamed = self._renamed if self.text_field == "text" else {self.text_field: "text", **self._renamed}
         columns = None if self.columns is None else [name.strip() for name in self.columns.split(",")]
         # Opened before anything is read: a name that is mistyped is to be known at once.
         opened = [
@@ -78,7 +82,7 @@ class DocumentReader:
                 source,
                 format=self.file_format.value,
                 columns=columns,
-                rename=self._renamed,
+                rename=renamed,
                 strict=self.strict,
                 problems=problems,
             )
@@ -90,6 +94,8 @@ class DocumentReader:
         for source, documents in zip(self.sources, opened, strict=True):
             name = "stdin" if source == STANDARD_INPUT else Path(source).name
             for document in documents:
+                if self.text_field != "text":
+                    document[self.text_field] = document.pop("text")
                 yield {**document, "id": f"{name}:{document['id']}"} if self.prefix_ids else document
 
     def once_only(self) -> str | None:

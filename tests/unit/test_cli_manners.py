@@ -16,6 +16,7 @@ import typer
 from command_line import Result, build_index, write_documents
 
 import cptw_search
+from cptw_indexer.mapping import FIELD_TYPES
 from cptw_search import Cptw, KnnClassifier
 from cptw_search.analysis import analyzer_names
 from cptw_search.backend import METHODS
@@ -70,7 +71,7 @@ def test_version() -> None:
     assert Result("--version").stdout.startswith("cptw-search ")
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, "vectors list", "vectors fetch"])
+@pytest.mark.parametrize("command", [*COMMANDS, "vectors list", "vectors fetch", "cluster status", "cluster prune-old"])
 def test_every_command_s_help_has_an_example(command: str) -> None:
     result = Result(*command.split(), "--help")
     assert result.status == 0
@@ -85,9 +86,9 @@ def test_the_reference_page_is_up_to_date() -> None:
 
 def test_the_reference_page_names_every_option_of_the_help() -> None:
     described = reference()
-    for command in COMMANDS:
+    for command in [*COMMANDS, "cluster status", "cluster prune-old"]:
         section = described.split(f"\n## cptw {command}\n")[1].split("\n## ")[0]
-        lines = Result(command, "--help").stdout.split("Options:")[1].splitlines()
+        lines = Result(*command.split(), "--help").stdout.split("Options:")[1].splitlines()
         for flag in {line.split()[0] for line in lines if line.startswith("  --")}:
             assert f"`{flag}" in section, (command, flag)
 
@@ -120,6 +121,7 @@ def test_help_imports_nothing_slow() -> None:
         (options.Normalization, NORMALIZATIONS),
         (options.Placement, PLACEMENTS),
         (options.FormatName, FORMATS),
+        (options.FieldType, ("auto", *FIELD_TYPES)),
     ],
 )
 def test_choices_are_the_library_s(choices: type[options.Method], of_the_library: tuple[str, ...]) -> None:
@@ -133,8 +135,8 @@ def test_defaults_are_the_library_s() -> None:
 
     ours, library = defaults(fit), defaults(Cptw)
     assert {"vectors": "lsi", "tau": library["tau"]} == {"vectors": library["vectors"], "tau": float(str(ours["tau"]))}
-    compared = ours.keys() & library.keys() - {"vectors", "tau"}
-    assert len(compared) == 8
+    compared = ours.keys() & library.keys() - {"vectors", "tau", "analyzer"}  # which --from-index has another of
+    assert len(compared) == 7
     assert {name: ours[name] for name in compared} == {name: library[name] for name in compared}
     for name in ("k", "votes", "label_field"):
         assert defaults(classify)[name] == defaults(KnnClassifier)[name]

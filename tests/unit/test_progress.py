@@ -25,3 +25,4 @@ def test_long_work_shows_a_bar_on_standard_error(
     shown = capsys.readouterr()
     assert shown.out == ""
     assert "Counting" in shown.err
+    assert "/s" in shown.err  # how quick it is
