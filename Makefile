@@ -7,7 +7,7 @@ PACKAGES := cptw_search cptw_indexer cptw_queries
 TREE := pyproject.toml $(shell find $(FOLDERS) -type d -not -name __pycache__)
 INSTALL := $(BIN)/python -m pip install --quiet --config-settings editable_mode=strict --editable
 
-.PHONY: help demo test test-servers up down lint format figures check-installs clean
+.PHONY: help demo test test-servers up down lint format figures reproduce reproduce-quick check-installs clean
 help:  ## show what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
@@ -59,6 +59,17 @@ format: .venv/development  ## rewrite the code in the project's style
 
 figures: .venv/development  ## draw the figures of README and docs anew
 	$(BIN)/python examples/explain_picture.py docs/figures/explanation.png
+
+# Needs the data sets and vectors of docs/datasets.md in the folder that CPTW_DATA names. What is done stays in
+# reproduction/cache: an interrupted run goes on where it stopped.
+VECTORS ?= googlenews
+reproduce: .venv/development  ## the paper's Table 2 anew: CPTW and all baselines but WMD on six data sets
+	$(BIN)/cptw evaluate knn --vectors $(VECTORS) --out reproduction
+	cp reproduction/knn.json reproduction/knn.provenance.json docs/results/
+	cp reproduction/f1.png reproduction/tau.png reproduction/iicr.png docs/figures/
+
+reproduce-quick: .venv/development  ## the same on two small sets with fewer parameters, in three minutes
+	$(BIN)/cptw evaluate knn --quick --vectors $(VECTORS) --out reproduction/quick
 
 check-installs: .venv/development  ## plain, editable and strict-editable installs, from the checkout and elsewhere
 	PYTHON=$(BIN)/python tests/check_installs.sh
