@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["METHODS", "RRF_CONSTANT", "RRF_DEPTH", "Hit", "SearchBackend", "check_search"]
 
-METHODS = ("cptw", "bm25", "bm25+rm3", "tfidf", "hybrid", "rrf")
+METHODS = ("cptw", "bm25", "bm25+rm3", "tfidf", "hybrid", "hybrid+feedback", "rrf")
 """How documents are scored: CPTW, BM25, BM25 with words learned from its best documents, TF-IDF's cosine, lambda CPTW +
-(1 - lambda) BM25, reciprocal rank fusion."""
+(1 - lambda) BM25, the same with words learned from its best documents, reciprocal rank fusion."""
 
 RRF_CONSTANT = 60
 """Of reciprocal rank fusion: a document's score is the sum of 1 / (60 + rank) over both lists."""

@@ -444,11 +444,12 @@ class EmbeddedIndex:
             A text, or a document to find others like it.
         k : int, default 10
             How many at most; only documents with a positive score are found.
-        method : {"cptw", "bm25", "bm25+rm3", "tfidf", "hybrid", "rrf"}, default "cptw"
+        method : {"cptw", "bm25", "bm25+rm3", "tfidf", "hybrid", "hybrid+feedback", "rrf"}, default "cptw"
             How documents are scored. ``"bm25+rm3"`` is BM25 after the query has learned words from its ten best
-            documents; ``"hybrid"`` adds CPTW and BM25, each divided by its best score; ``"rrf"`` fuses their ranks.
+            documents; ``"hybrid"`` adds CPTW and BM25, each divided by its best score; ``"hybrid+feedback"`` adds the
+            words of its ten best documents to that; ``"rrf"`` fuses the ranks of CPTW and BM25.
         lambda_ : float, default 0.3
-            The share of CPTW in ``"hybrid"``, 0 to 1.
+            The share of CPTW in ``"hybrid"`` and ``"hybrid+feedback"``, 0 to 1.
         filter : mapping, optional
             Only documents whose fields have these values: ``{"label": "sport"}``, ``{"label": ["sport", "tech"]}``,
             ``{"year": {"gte": 1990, "lt": 2000}}``.
@@ -497,7 +498,7 @@ class EmbeddedIndex:
             Texts or documents.
         k : int, default 10
             How many at most.
-        method : {"cptw", "bm25", "bm25+rm3", "tfidf", "hybrid", "rrf"}, default "cptw"
+        method : {"cptw", "bm25", "bm25+rm3", "tfidf", "hybrid", "hybrid+feedback", "rrf"}, default "cptw"
             See `search`.
         lambda_ : float, default 0.3
             See `search`.
@@ -527,7 +528,9 @@ class EmbeddedIndex:
         masks = self._masks(parts, filter)
         segments = [part.segment for part in parts]
         if method == "bm25+rm3":
-            method, rows = "bm25", self._scorer.score_with_feedback(queries, segments, masks)
+            method, rows = "bm25", self._scorer.score_with_rm3(queries, segments, masks)
+        elif method == "hybrid+feedback":
+            rows = self._scorer.score_with_feedback(queries, segments, masks, lambda_)
         else:
             rows = self._scorer.score(queries, segments, method)
         results = []

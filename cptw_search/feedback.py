@@ -1,7 +1,8 @@
-"""RM3: a query that learns more words from the best documents of a first search.
+"""Queries that learn more words from the best documents of a first search.
 
-The relevance model of Lavrenko and Croft, mixed with the query as Abdul-Jaleel et al. did, with the details of Anserini,
-whose figures are the ones that people compare with.
+`rm3` is what people compare with: the relevance model of Lavrenko and Croft, mixed with the query as Abdul-Jaleel et al.
+did, with the details of Anserini. `learn_words` is ours: it trusts a document the more, the closer its score comes to the
+best one, so that a query with one clear answer learns from that answer alone. docs/retrieval.md compares them.
 """
 
 from __future__ import annotations
@@ -13,21 +14,41 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from cptw_search.errors import InvalidInputError
+from cptw_search.propagation import row_lengths
 from cptw_search.pruning import Pruning, prune
 
-__all__ = ["FEEDBACK_DOCS", "FEEDBACK_TERMS", "MAX_DOCUMENT_SHARE", "QUERY_WEIGHT", "rm3"]
+__all__ = [
+    "FEEDBACK_DOCS",
+    "FEEDBACK_TERMS",
+    "LEARNED_SHARE",
+    "LEARNED_TERMS",
+    "MAX_DOCUMENT_SHARE",
+    "QUERY_WEIGHT",
+    "SHARPNESS",
+    "learn_words",
+    "rm3",
+]
 
 FEEDBACK_DOCS = 10
 """How many of the best documents teach words."""
 
 FEEDBACK_TERMS = 10
-"""How many words are learned."""
+"""How many words RM3 learns."""
 
 QUERY_WEIGHT = 0.5
-"""The share of the query as typed in the new one."""
+"""The share of the query as typed in RM3's new one."""
 
 MAX_DOCUMENT_SHARE = 0.1
-"""A word of more than this share of all documents teaches nothing: it would be a stop word of the collection."""
+"""RM3 learns no word of more than this share of all documents: it would be a stop word of the collection."""
+
+LEARNED_TERMS = 100
+"""How many words `learn_words` learns."""
+
+SHARPNESS = 8.0
+"""The power of a document's score, relative to the best one, by which `learn_words` trusts it."""
+
+LEARNED_SHARE = 0.6
+"""The share of the learned words in the method ``hybrid+feedback``; the rest is the first search's score."""
 
 
 def rm3(
@@ -93,16 +114,74 @@ def rm3(
     return mixed
 
 
+def learn_words(
+    documents: sp.csr_matrix,
+    scores: Sequence[float] | npt.NDArray[np.float64],
+    *,
+    n_terms: int = LEARNED_TERMS,
+    sharpness: float = SHARPNESS,
+) -> sp.csr_matrix:
+    """Make a query of the words of the best documents.
+
+    With s(d) a document's score and s* the best one, d counts (s(d) / s*) ** ``sharpness``: the sum of the documents' unit
+    vectors, weighted by that, is cut to its ``n_terms`` heaviest words.
+
+    Parameters
+    ----------
+    documents : csr_matrix of shape (n_docs, n_columns)
+        The weights of the words of the best documents, not negative.
+    scores : sequence of float
+        The documents' scores, not negative.
+    n_terms : int, default 100
+        How many words are learned at most; of equal ones the first columns.
+    sharpness : float, default 8.0
+        At 0 all documents count alike; the larger, the more the best one alone.
+
+    Returns
+    -------
+    csr_matrix of shape (1, n_columns)
+        The weights of the learned words, which sum to 1; empty where there is nothing to learn.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is not one score a document, or one is negative, or ``sharpness`` is.
+
+    Examples
+    --------
+    >>> documents = sp.csr_matrix([[1.0, 1.0, 0.0], [0.0, 0.0, 2.0]])
+    >>> learn_words(documents, [2.0, 2.0], sharpness=1.0).toarray().round(3)  # unit vectors 0.707, 0.707, 0 and 0, 0, 1
+    array([[0.293, 0.293, 0.414]])
+    >>> learn_words(documents, [2.0, 1.0], sharpness=8.0).toarray().round(3)
+    array([[0.499, 0.499, 0.003]])
+    """
+    relative = np.asarray(scores, dtype=np.float64)
+    _check_scores(relative, documents.shape[0])
+    if not sharpness >= 0:
+        raise InvalidInputError(f"sharpness must be a number >= 0. Got {sharpness!r} instead.")
+    best = relative.max(initial=0.0)
+    trust = (relative / best) ** sharpness if best > 0 else relative
+    lengths = row_lengths(documents)
+    factors = np.divide(trust, lengths, where=lengths > 0, out=np.zeros_like(lengths))
+    learned = sp.csr_matrix(sp.csr_matrix(factors[np.newaxis, :]) @ documents)
+    return _unit_sum(prune(learned, Pruning(max_terms=n_terms)))
+
+
 def _check(query: sp.csr_matrix, feedback: sp.csr_matrix, scores: npt.NDArray[np.float64], query_weight: float) -> None:
-    if query.shape != (1, feedback.shape[1]) or scores.shape != (feedback.shape[0],):
+    if query.shape != (1, feedback.shape[1]):
         raise InvalidInputError(
-            "rm3 needs one query, documents over the same columns, and a score for each document. Got the shapes "
-            f"{query.shape}, {feedback.shape} and {scores.shape}."
+            f"rm3 needs one query and documents over the same columns. Got the shapes {query.shape} and {feedback.shape}."
         )
-    if not ((scores >= 0) & (scores < np.inf)).all():
-        raise InvalidInputError(f"The scores of rm3 must be finite and not negative. Got {scores.tolist()}.")
+    _check_scores(scores, feedback.shape[0])
     if not 0 <= query_weight <= 1:
         raise InvalidInputError(f"query_weight must be a number from 0 to 1. Got {query_weight!r} instead.")
+
+
+def _check_scores(scores: npt.NDArray[np.float64], n_docs: int) -> None:
+    if scores.shape != (n_docs,) or not ((scores >= 0) & (scores < np.inf)).all():
+        raise InvalidInputError(
+            f"Feedback needs one score a document ({n_docs}), finite and not negative. Got {scores.tolist()}."
+        )
 
 
 def _unit_sum(rows: sp.csr_matrix) -> sp.csr_matrix:

@@ -11,10 +11,10 @@ import scipy.sparse as sp
 
 from cptw_search.backend import RRF_CONSTANT, RRF_DEPTH
 from cptw_search.counting import Counts
-from cptw_search.feedback import FEEDBACK_DOCS, MAX_DOCUMENT_SHARE, rm3
+from cptw_search.feedback import FEEDBACK_DOCS, LEARNED_SHARE, MAX_DOCUMENT_SHARE, learn_words, rm3
 from cptw_search.model import Cptw
 from cptw_search.postings import top_k
-from cptw_search.propagation import bm25_idf, bm25_saturation, idf, row_lengths
+from cptw_search.propagation import bm25_document_weights, bm25_idf, bm25_saturation, idf, row_lengths
 from cptw_search.pruning import Pruning, prune
 from cptw_search.segment import Segment
 
@@ -76,7 +76,7 @@ class Scorer:
         """
         yield from self._score_counts(self._model.count(queries), segments, _NEEDED[method])
 
-    def score_with_feedback(
+    def score_with_rm3(
         self, queries: Sequence[Document], segments: Sequence[Segment], masks: Sequence[npt.NDArray[np.bool_]]
     ) -> Iterator[Mapping[str, Scores]]:
         """Score every document by BM25 for each query, after the query learned words from its best documents.
@@ -106,19 +106,60 @@ class Scorer:
             expanded = rm3(counts.matrix[:1], feedback, [score for _, _, score in best])
             yield from self._score_counts(Counts(expanded, counts.unknown), segments, ("bm25",))
 
+    def score_with_feedback(
+        self,
+        queries: Sequence[Document],
+        segments: Sequence[Segment],
+        masks: Sequence[npt.NDArray[np.bool_]],
+        lambda_: float,
+    ) -> Iterator[Mapping[str, Scores]]:
+        """Score every document by CPTW and BM25 for each query, and by the words of the best documents.
+
+        Parameters
+        ----------
+        queries : sequence of str or mapping
+            Texts or documents.
+        segments : sequence of Segment
+            Where the documents are.
+        masks : sequence of ndarray of bool
+            Which documents may be found, and so may teach words.
+        lambda_ : float
+            The share of CPTW in the first search.
+
+        Yields
+        ------
+        mapping
+            The scores of ``"hybrid+feedback"``, one array a segment.
+        """
+        k1, b = self._model.bm25_parameters
+        for scores in self.score(queries, segments, "hybrid"):
+            first = _mix(scores["cptw"], scores["bm25"], masks, lambda_)
+            best = _best(first, segments, FEEDBACK_DOCS)
+            # documents store no counts of their own
+            counts = self._model.count([segments[which].document(doc) for which, doc, _ in best])
+            saturated = bm25_document_weights(counts.matrix, self._model.average_length_, k1, b)
+            weights = self._query_rows("bm25", saturated)
+            learned = learn_words(weights, [score for _, _, score in best])
+            # the weights hold the IDF already: one row of features, scored against BM25's saturated frequencies
+            taught = self._row_scores("bm25", learned, counts.unknown, segments)
+            yield {"hybrid+feedback": _mix(taught, first, masks, LEARNED_SHARE)}
+
+    def _row_scores(
+        self, name: str, row: sp.csr_matrix, unknown: Sequence[str], segments: Sequence[Segment]
+    ) -> Scores:
+        return [
+            self._segment_scores(name, segment, segment.features(row.indices, unknown, self._n_terms), row.data)
+            for segment in segments
+        ]
+
     def _score_counts(
         self, counts: Counts, segments: Sequence[Segment], names: Sequence[str]
     ) -> Iterator[Mapping[str, Scores]]:
         rows = {name: self._query_rows(name, counts.matrix) for name in names}
         for number in range(counts.matrix.shape[0]):
-            found: dict[str, Scores] = {name: [] for name in rows}
-            for name, matrix in rows.items():
-                start, end = matrix.indptr[number], matrix.indptr[number + 1]
-                columns, weights = matrix.indices[start:end], matrix.data[start:end]
-                for segment in segments:
-                    features = segment.features(columns, counts.unknown, self._n_terms)
-                    found[name].append(self._segment_scores(name, segment, features, weights))
-            yield found
+            yield {
+                name: self._row_scores(name, matrix[number], counts.unknown, segments) for name, matrix in rows.items()
+            }
 
     def _query_rows(self, name: str, counts: sp.csr_matrix) -> sp.csr_matrix:
         if name == "cptw":
@@ -173,7 +214,7 @@ def rank(
         Which documents may be found.
     k : int
         How many at most.
-    method : {"cptw", "bm25", "tfidf", "hybrid", "rrf"}
+    method : {"cptw", "bm25", "tfidf", "hybrid", "hybrid+feedback", "rrf"}
         How to combine.
     lambda_ : float
         The share of CPTW in ``"hybrid"``.
@@ -183,27 +224,26 @@ def rank(
     list of (int, int, float)
         Segment, document and score, best first; equal scores are ordered by id.
     """
-    masked = {
-        name: [np.where(mask, part, 0.0) for part, mask in zip(parts, masks, strict=True)]
-        for name, parts in scores.items()
-    }
     if method == "hybrid":
-        best = {
-            name: max((float(part.max(initial=0.0)) for part in parts), default=0.0) for name, parts in masked.items()
-        }
-        shares = {"cptw": lambda_, "bm25": 1 - lambda_}
-        factors = {name: shares[name] / best[name] if best[name] > 0 else 0.0 for name in masked}
-        return _best(
-            [
-                factors["cptw"] * np.maximum(cptw, 0.0) + factors["bm25"] * bm25
-                for cptw, bm25 in zip(masked["cptw"], masked["bm25"], strict=True)
-            ],
-            segments,
-            k,
-        )
+        return _best(_mix(scores["cptw"], scores["bm25"], masks, lambda_), segments, k)
+    masked = {name: _masked(parts, masks) for name, parts in scores.items()}
     if method == "rrf":
         return _fuse([_best(parts, segments, max(RRF_DEPTH, k)) for parts in masked.values()], segments)[:k]
     return _best(masked[method], segments, k)
+
+
+def _masked(parts: Scores, masks: Sequence[npt.NDArray[np.bool_]]) -> Scores:
+    return [np.where(mask, part, 0.0) for part, mask in zip(parts, masks, strict=True)]
+
+
+def _mix(one: Scores, other: Scores, masks: Sequence[npt.NDArray[np.bool_]], share: float) -> Scores:
+    """Add two scores, each divided by its best; negative ones count as 0."""
+    mixed = [np.zeros(len(mask)) for mask in masks]
+    for parts, weight in ((_masked(one, masks), share), (_masked(other, masks), 1 - share)):
+        best = max((float(part.max(initial=0.0)) for part in parts), default=0.0)
+        if best > 0:
+            mixed = [total + weight / best * np.maximum(part, 0.0) for total, part in zip(mixed, parts, strict=True)]
+    return mixed
 
 
 def _best(parts: Scores, segments: Sequence[Segment], k: int) -> Ranked:

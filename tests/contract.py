@@ -28,7 +28,7 @@ DOCUMENTS: list[dict[str, object]] = [
     {"id": "g", "title": "", "text": "", "label": "none"},
     {"id": "ü/ 1?&", "text": "zeppelins, zeppelins, zeppelins", "label": "sky"},
 ]
-METHODS = ["cptw", "bm25", "bm25+rm3", "tfidf", "hybrid", "rrf"]
+METHODS = ["cptw", "bm25", "bm25+rm3", "tfidf", "hybrid", "hybrid+feedback", "rrf"]
 
 
 def fitted(**parameters: object) -> Cptw:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["COMMAND", "retrieval"]
 
-SYSTEMS = "bm25,bm25+rm3,tfidf,cptw,hybrid,rrf"
+SYSTEMS = "bm25,bm25+rm3,tfidf,cptw,hybrid,hybrid+feedback,rrf"
 REFERENCE = "reference"
 QUICK_QUERIES = 20
 

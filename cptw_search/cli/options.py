@@ -74,6 +74,7 @@ class Method(str, Enum):
     bm25_rm3 = "bm25+rm3"
     tfidf = "tfidf"
     hybrid = "hybrid"
+    hybrid_feedback = "hybrid+feedback"
     rrf = "rrf"
 
 

@@ -51,8 +51,8 @@ def search(
         Method,
         typer.Option(
             help="How documents are scored: by CPTW, by BM25 or TF-IDF (the words themselves), by BM25 with words "
-            "learned from its best documents (bm25+rm3), by CPTW and BM25 together (hybrid), or by their ranks in both "
-            "(rrf)."
+            "learned from its best documents (bm25+rm3), by CPTW and BM25 together (hybrid), the same with words "
+            "learned from its best documents (hybrid+feedback), or by their ranks in both (rrf)."
         ),
     ] = Method.cptw,
     lambda_: Annotated[

@@ -33,11 +33,11 @@ __all__ = [
 
 BASELINE = "bm25"
 
-SYSTEMS = ("bm25", "bm25+rm3", "tfidf", "cptw", "hybrid", "rrf")
+SYSTEMS = ("bm25", "bm25+rm3", "tfidf", "cptw", "hybrid", "hybrid+feedback", "rrf")
 """Names of the systems, which are the engine's methods; the baseline stands first."""
 
 _WITHOUT_VECTORS = ("bm25", "bm25+rm3", "tfidf")
-_EMBEDDED_ONLY = ("bm25+rm3", "tfidf")
+_EMBEDDED_ONLY = ("bm25+rm3", "tfidf", "hybrid+feedback")
 _QUERIES_AT_ONCE = 25
 
 
