@@ -144,9 +144,7 @@ class Scorer:
             taught = self._row_scores("bm25", learned, counts.unknown, segments)
             yield {"hybrid+feedback": _mix(taught, first, masks, LEARNED_SHARE)}
 
-    def _row_scores(
-        self, name: str, row: sp.csr_matrix, unknown: Sequence[str], segments: Sequence[Segment]
-    ) -> Scores:
+    def _row_scores(self, name: str, row: sp.csr_matrix, unknown: Sequence[str], segments: Sequence[Segment]) -> Scores:
         return [
             self._segment_scores(name, segment, segment.features(row.indices, unknown, self._n_terms), row.data)
             for segment in segments
