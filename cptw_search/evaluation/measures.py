@@ -229,15 +229,18 @@ def with_chosen_variant(results: Sequence[SplitResult], method: str = "cptw") ->
     for result in results:
         if result.method == method:
             for outcome in result.outcomes:
-                groups[result.dataset, result.split.name, outcome.votes].append((result.split, outcome))
+                votes = outcome.votes if outcome.votes == "uniform" else "own"
+                groups[result.dataset, result.split.name, votes].append((result.split, outcome))
     added = []
-    for (dataset, _, _), group in groups.items():
+    for (dataset, _, votes), group in groups.items():
         if len(group) < 2:
             continue
         split, best = max(group, key=lambda pair: max(pair[1].validation.values()))  # the first of equals
         value = max(best.validation.values())
         added.append(
-            SplitResult(dataset, split, method, [replace(best, variant=CHOSEN, validation={best.variant: value})])
+            SplitResult(
+                dataset, split, method, [replace(best, variant=CHOSEN, votes=votes, validation={best.variant: value})]
+            )
         )
     return [*results, *added]
 

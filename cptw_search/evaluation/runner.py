@@ -24,8 +24,14 @@ _SHARED = (
     "counting.py",
 )
 _MODULES = {
-    "cptw": ("evaluation/propagated.py", "propagation.py", "similarity.py"),
-    "wmd": ("evaluation/word_movers.py",),
+    "Propagated": ("evaluation/propagated.py", "propagation.py", "similarity.py"),
+    "PropagatedBm25": (
+        "evaluation/propagated_bm25.py",
+        "evaluation/propagated.py",
+        "propagation.py",
+        "similarity.py",
+    ),
+    "WordMovers": ("evaluation/word_movers.py",),
 }
 _SLOW = ("lda", "cptw", "lsi", "wmd")
 
@@ -70,7 +76,9 @@ class Job:
             "method": type(self.method).__name__,
             "parameters": parameters,
             "ks": list(self.ks),
-            "versions": code_version((*_SHARED, *_MODULES.get(self.method.name, ("evaluation/baselines.py",)))),
+            "versions": code_version(
+                (*_SHARED, *_MODULES.get(type(self.method).__name__, ("evaluation/baselines.py",)))
+            ),
         }
 
     @property

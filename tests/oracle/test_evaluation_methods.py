@@ -14,6 +14,7 @@ from cptw_search.evaluation.baselines import Bm25, Lsi, Sif
 from cptw_search.evaluation.inter_intra import iicr_of_cosines
 from cptw_search.evaluation.methods import Setting
 from cptw_search.evaluation.propagated import DENSE_BELOW, VARIANTS, Propagated
+from cptw_search.evaluation.propagated_bm25 import PropagatedBm25
 from cptw_search.evaluation.protocol import CountedTexts, Round, count_texts
 from cptw_search.evaluation.unnormalised import UnnormalisedBagOfWords
 from cptw_search.evaluation.word_movers import WordMoversComparison
@@ -55,6 +56,18 @@ def test_many_settings_at_once_are_those_one_by_one(part: Round) -> None:
     for setting in method.grid():
         ((_, alone),) = method.compare(part, [setting])
         np.testing.assert_allclose(together[setting], alone.scores(0, 5), atol=1e-6)
+
+
+@pytest.mark.parametrize("tau", [0.2, 0.5, 1.0])
+def test_propagated_bm25_is_the_models(part: Round, tau: float) -> None:
+    model = Cptw(vectors=VECTORS, tau=tau, weighting="bm25", analyzer="paper", unknown="drop", k1=1.5, b=1.0)
+    rows = model.fit_transform([TEXTS.texts[document] for document in TRAIN])
+    queries = model.transform_query([TEXTS.texts[document] for document in TEST])
+    method = PropagatedBm25(taus=(tau,))
+    for setting, comparison in method.compare(part, method.grid()):
+        if dict(setting.parameters)["b"] == 1.0:
+            expected = (queries @ rows.T).toarray()
+            np.testing.assert_allclose(comparison.scores(0, len(TEST)), expected, rtol=1e-4, atol=1e-4)
 
 
 def test_bm25_is_that_of_rank_bm25_but_for_its_idf(part: Round) -> None:
