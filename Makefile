@@ -37,7 +37,7 @@ PURE := */cptw_search/analysis.py,*/cptw_search/counting.py,*/cptw_search/propag
 */cptw_search/derive.py,*/cptw_search/term_vectors.py,*/cptw_search/model.py,*/cptw_search/errors.py,$\
 */cptw_search/scoring.py,*/cptw_search/tuning.py,*/cptw_search/classify.py,*/cptw_search/cluster_names.py,$\
 */indexer/mapping.py,*/indexer/bodies.py,*/queries/builders.py,*/queries/bodies.py,*/queries/filters.py,$\
-*/queries/fitting.py,*/queries/fusion.py,*/queries/expansion.py
+*/queries/fitting.py,*/queries/fusion.py,*/queries/expansion.py,*/queries/learning.py
 
 test-servers: .venv/development  ## the tests on real Elasticsearch and OpenSearch servers
 	$(BIN)/python -m pytest -m servers tests/integration

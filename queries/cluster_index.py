@@ -11,7 +11,8 @@ from cptw_queries.expansion import expand
 from cptw_queries.filters import AnyFilter
 from cptw_queries.fitting import FittedQuery, prune_to_fit
 from cptw_queries.layout import NO_WEIGHTS, IndexLayout, check_layout, read_layout
-from cptw_queries.searching import HALVES, SearchOptions
+from cptw_queries.learning import Learner
+from cptw_queries.searching import HALVES, LEARNING, SearchOptions
 from cptw_queries.server_index import ServerIndex
 from cptw_search.backend import Hit, check_search
 from cptw_search.cluster import ID_FIELD, ClusterClient
@@ -123,14 +124,14 @@ class ClusterIndex(ServerIndex):
         ----------
         queries : sequence of str or mapping
             Texts or documents.
-        method : {"cptw", "bm25", "hybrid", "rrf"}, default "cptw"
+        method : {"cptw", "bm25", "hybrid", "hybrid+feedback", "rrf"}, default "cptw"
             See `search`.
 
         Returns
         -------
         list of dict
             For each query, ``"cptw"`` and ``"bm25"``, as far as the method needs them, to clauses of the server's query
-            language. A query without words has none.
+            language. A query without words has none. What ``"hybrid+feedback"`` learns is not there: that takes answers.
 
         Raises
         ------
@@ -142,7 +143,8 @@ class ClusterIndex(ServerIndex):
             raise InvalidInputError(
                 f"method must be one of {', '.join(map(repr, HALVES))} here. Got {method!r} instead."
             )
-        return self._clauses(queries, HALVES[method], self.max_clauses)[0]
+        room = Learner(self._model, self.max_clauses).n_terms if method == LEARNING else 0
+        return self._clauses(queries, HALVES[method], max(self.max_clauses - room, 2))[0]
 
     def search(
         self,
@@ -167,11 +169,12 @@ class ClusterIndex(ServerIndex):
             A text, or a document to find others like it.
         k : int, default 10
             How many at most.
-        method : {"cptw", "bm25", "hybrid", "rrf"}, default "cptw"
-            How documents are scored. ``"hybrid"`` adds CPTW and BM25, each divided by its best score; ``"rrf"`` fuses
-            their ranks.
+        method : {"cptw", "bm25", "hybrid", "hybrid+feedback", "rrf"}, default "cptw"
+            How documents are scored. ``"hybrid"`` adds CPTW and BM25, each divided by its best score;
+            ``"hybrid+feedback"`` adds the words of its ten best documents to that; ``"rrf"`` fuses the ranks of CPTW
+            and BM25.
         lambda_ : float, default 0.3
-            The share of CPTW in ``"hybrid"``, 0 to 1.
+            The share of CPTW in ``"hybrid"`` and ``"hybrid+feedback"``, 0 to 1.
         filter : mapping or RawFilter, optional
             Only documents whose fields have these values, as for `EmbeddedIndex.search`; or a `RawFilter` in the
             server's own query language.
@@ -186,8 +189,8 @@ class ClusterIndex(ServerIndex):
         min_score : float, optional
             The least score of a hit.
         scales : (float, float), optional
-            The scores of CPTW and of BM25 that count as 1 in ``"hybrid"``. By default the best ones of this query,
-            which are asked for in a request of their own.
+            The scores of CPTW and of BM25 that count as 1 in ``"hybrid"`` and ``"hybrid+feedback"``. By default the
+            best ones of this query, which are asked for in a request of their own.
 
         Returns
         -------
@@ -254,7 +257,7 @@ class ClusterIndex(ServerIndex):
             Texts or documents.
         k : int, default 10
             How many at most.
-        method : {"cptw", "bm25", "hybrid", "rrf"}, default "cptw"
+        method : {"cptw", "bm25", "hybrid", "hybrid+feedback", "rrf"}, default "cptw"
             See `search`.
         lambda_ : float, default 0.3
             See `search`.
@@ -300,7 +303,7 @@ class ClusterIndex(ServerIndex):
             The document's id.
         k : int, default 10
             How many at most.
-        method : {"cptw", "bm25", "hybrid", "rrf"}, default "cptw"
+        method : {"cptw", "bm25", "hybrid", "hybrid+feedback", "rrf"}, default "cptw"
             See `search`.
         lambda_ : float, default 0.3
             See `search`.

@@ -41,6 +41,8 @@ DEFAULT_PRUNING = Pruning(min_share=0.05, max_terms=256)
 
 MOST_REMEMBERED = 1_000_000
 
+_METHODS = ("cptw", "bm25", "hybrid", "rrf")
+
 
 class ExistingIndex(ServerIndex):
     """A plain text index, searched with expanded queries.
@@ -220,6 +222,7 @@ class ExistingIndex(ServerIndex):
             If the server cannot be reached, refuses, or a shard fails.
         """
         check_search(query, k, method, lambda_)
+        _check_method(method)
         if explain:
             raise InvalidInputError(
                 "explain needs an index that holds the model's weights (ClusterIndex). The scores of an existing index are the "
@@ -275,7 +278,16 @@ class ExistingIndex(ServerIndex):
             If the server cannot be reached, refuses, or a shard fails.
         """
         self._check_queries(queries, k, method, lambda_)
+        _check_method(method)
         options = SearchOptions(
             k=k, method=method, lambda_=lambda_, filters=self.filter_clauses(filter), tie_field=self._tie_field
         )
         return self._find(queries, options, stacklevel=2)
+
+
+def _check_method(method: str) -> None:
+    if method not in _METHODS:
+        raise InvalidInputError(
+            f"method must be one of {', '.join(map(repr, _METHODS))} on an index that was there before. Got {method!r}: for the "
+            "others documents have to be indexed with the model."
+        )

@@ -1,21 +1,22 @@
-"""Queries as weighted terms: the model's part of a search, before anything is sent."""
+"""Queries as weighted terms: the model's part of a search, before anything is sent or when its first answer is in."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from cptw_search.feedback import learn_words
 from cptw_search.model import Cptw
-from cptw_search.propagation import bm25_idf
+from cptw_search.propagation import bm25_document_weights, bm25_idf
 from cptw_search.pruning import Pruning, prune
 
 if TYPE_CHECKING:
     from cptw_search.counting import Document
 
-__all__ = ["ExpandedQuery", "expand"]
+__all__ = ["ExpandedQuery", "LearnedQuery", "expand", "learn"]
 
 LEAST_WEIGHT = 1.1754944e-38  # of a normal float32, which the servers compute with
 
@@ -80,6 +81,64 @@ def expand(
         ExpandedQuery(_row(rows, n, names), _row(counts.matrix, n, names), _row(weighted, n, names))
         for n in range(rows.shape[0])
     ]
+
+
+class LearnedQuery(NamedTuple):
+    """Terms that were learned from documents.
+
+    Attributes
+    ----------
+    boosts : dict
+        Terms to what the server's BM25 of each is multiplied by.
+    importance : dict
+        Terms to their weights in `EmbeddedIndex`, which hold the IDF; they decide what is kept.
+    """
+
+    boosts: dict[str, float]
+    importance: dict[str, float]
+
+
+def learn(model: Cptw, documents: Sequence[Mapping[str, object]], scores: Sequence[float]) -> LearnedQuery:
+    """Make a query of the words of the best documents, as `EmbeddedIndex` does for ``"hybrid+feedback"``.
+
+    Parameters
+    ----------
+    model : Cptw
+        A fitted model.
+    documents : sequence of mapping
+        The best documents as they are stored; one without a text teaches nothing.
+    scores : sequence of float
+        Their scores, not negative.
+
+    Returns
+    -------
+    LearnedQuery
+        At most `cptw_search.feedback.LEARNED_TERMS` terms; none where there is nothing to learn.
+
+    Examples
+    --------
+    >>> model = Cptw(vectors=None).fit(["a boat at sea", "the boat"])
+    >>> learned = learn(model, [{"text": "a boat at sea"}], [0.8])
+    >>> {term: round(boost, 2) for term, boost in learned.boosts.items()}  # each occurs once
+    {'boat': 1.14, 'sea': 1.14}
+    >>> {term: round(weight, 2) for term, weight in learned.importance.items()}
+    {'boat': 0.21, 'sea': 0.79}
+    """
+    fields = sorted(model.text_fields)
+    texts = [{name: text for name in fields if isinstance(text := found.get(name), str)} for found in documents]
+    counts = model.count([text or "" for text in texts])
+    weights = bm25_document_weights(counts.matrix, model.average_length_, *model.bm25_parameters)
+    weights.data = weights.data * bm25_idf(model.document_frequencies(weights.indices), model.n_docs_)
+    learned = learn_words(weights, scores)
+    learned.sort_indices()
+    names = _Names(model.vocabulary_, counts.unknown)
+    terms = [names[column] for column in learned.indices.tolist()]
+    # The server multiplies by its IDF: the model's goes out again.
+    boosts = learned.data / bm25_idf(model.document_frequencies(learned.indices), model.n_docs_)
+    return LearnedQuery(
+        {term: boost for term, boost in zip(terms, boosts.tolist(), strict=True) if boost >= LEAST_WEIGHT},
+        dict(zip(terms, learned.data.tolist(), strict=True)),
+    )
 
 
 class _Names:

@@ -1,4 +1,4 @@
-"""The steps of a search by each method: one request for most, two for hybrid and rank fusion."""
+"""The steps of a search by each method: one request for most, two for hybrid and rank fusion, four with feedback."""
 
 from __future__ import annotations
 
@@ -9,15 +9,26 @@ from dataclasses import dataclass, field
 from cptw_queries.bodies import best_score_body, ranking_body, search_body
 from cptw_queries.builders import Clause, hybrid_query, narrow
 from cptw_queries.fusion import fuse
-from cptw_queries.sending import RawHit, best_scores, fetch_documents, raw_hits
+from cptw_queries.learning import Learner
+from cptw_queries.sending import RawHit, best_scores, each_hits, fetch_documents, raw_hits
 from cptw_search.backend import RRF_DEPTH
 from cptw_search.cluster import ID_FIELD, ClusterClient
 from cptw_search.cluster_answers import read_part
 from cptw_search.errors import InvalidInputError
+from cptw_search.feedback import FEEDBACK_DOCS, LEARNED_SHARE
 
-__all__ = ["HALVES", "SearchOptions", "check_options", "run_searches"]
+__all__ = ["HALVES", "LEARNING", "SearchOptions", "check_options", "run_searches"]
 
-HALVES = {"cptw": ("cptw",), "bm25": ("bm25",), "hybrid": ("cptw", "bm25"), "rrf": ("cptw", "bm25")}
+LEARNING = "hybrid+feedback"
+"""The method that learns words from the best documents of a first search."""
+
+HALVES = {
+    "cptw": ("cptw",),
+    "bm25": ("bm25",),
+    "hybrid": ("cptw", "bm25"),
+    LEARNING: ("cptw", "bm25"),
+    "rrf": ("cptw", "bm25"),
+}
 """Which queries each method needs."""
 
 Halves = Mapping[str, Clause]
@@ -31,10 +42,10 @@ class SearchOptions:
     ----------
     k : int
         How many hits at most.
-    method : {"cptw", "bm25", "hybrid", "rrf"}
+    method : {"cptw", "bm25", "hybrid", "hybrid+feedback", "rrf"}
         How documents are scored.
     lambda_ : float
-        The share of CPTW in ``"hybrid"``.
+        The share of CPTW in ``"hybrid"`` and ``"hybrid+feedback"``.
     filters : sequence of dict
         Clauses that all have to match.
     exclude_ids : sequence of str
@@ -48,7 +59,8 @@ class SearchOptions:
     min_score : float, optional
         The least score of a hit.
     scales : (float, float), optional
-        For ``"hybrid"``, the best scores of CPTW and BM25; asked of the server where they are not given.
+        For ``"hybrid"`` and ``"hybrid+feedback"``, the best scores of CPTW and BM25; asked of the server where they are
+        not given.
     tie_field : str, optional
         Equal scores are ordered by this field.
     """
@@ -116,7 +128,7 @@ def _is_number(value: object) -> bool:
 
 
 def run_searches(
-    client: ClusterClient, name: str, queries: Sequence[Halves], options: SearchOptions
+    client: ClusterClient, name: str, queries: Sequence[Halves], options: SearchOptions, learner: Learner
 ) -> list[list[RawHit]]:
     """Search for many queries.
 
@@ -130,6 +142,8 @@ def run_searches(
         For each query, ``"cptw"`` and ``"bm25"`` to their clauses; one that is missing finds nothing.
     options : SearchOptions
         What is asked for.
+    learner : Learner
+        Makes queries of documents, for ``"hybrid+feedback"``.
 
     Returns
     -------
@@ -145,8 +159,10 @@ def run_searches(
         return _fused(client, name, queries, options)
     found: list[list[RawHit]] = [[] for _ in queries]
     mixed: list[Clause | None]
-    if options.method == "hybrid":
+    if options.method in ("hybrid", LEARNING):
         mixed = _mixed(client, name, queries, options)
+        if options.method == LEARNING:
+            mixed = _taught(client, name, mixed, options, learner)
     else:
         mixed = [halves.get(options.method) for halves in queries]
     sent = [position for position, clause in enumerate(mixed) if clause is not None]
@@ -183,6 +199,36 @@ def _mixed(client: ClusterClient, name: str, queries: Sequence[Halves], options:
         if scale > 0:
             parts[n].append((queries[n][half], shares[half], scale))
     return [hybrid_query(halves) if halves else None for halves in parts]
+
+
+def _taught(
+    client: ClusterClient, name: str, first: Sequence[Clause | None], options: SearchOptions, learner: Learner
+) -> list[Clause | None]:
+    """Add to each query the words of its best documents, both scaled by their best scores."""
+    asked = {n: clause for n, clause in enumerate(first) if clause is not None}
+    bodies = (
+        search_body(
+            narrow(clause, options.filters, options.exclude_ids),
+            FEEDBACK_DOCS,
+            fields=learner.fields,
+            tie_field=options.tie_field,
+        )
+        for clause in asked.values()
+    )
+    parts: dict[int, list[tuple[Clause, float, float]]] = {}
+    learned: dict[int, Clause] = {}
+    for n, hits in zip(asked, each_hits(client, name, bodies), strict=True):
+        if hits:
+            scores = [float(hit["_score"]) for hit in hits]
+            parts[n] = [(asked[n], 1 - LEARNED_SHARE, max(scores))]
+            words = learner.learn([hit.get("_source") or {} for hit in hits], scores)
+            if words is not None:
+                learned[n] = words
+    # The best score of the learned words may be that of a document which taught none: the server has to say.
+    bodies = (best_score_body(narrow(words, options.filters, options.exclude_ids)) for words in learned.values())
+    for n, scale in zip(learned, best_scores(client, name, bodies), strict=True):
+        parts[n].append((learned[n], LEARNED_SHARE, scale))
+    return [hybrid_query(parts[n]) if n in parts else None for n in range(len(first))]
 
 
 def _fused(client: ClusterClient, name: str, queries: Sequence[Halves], options: SearchOptions) -> list[list[RawHit]]:

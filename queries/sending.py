@@ -12,7 +12,16 @@ from cptw_search.cluster import RESERVED_PREFIX, ClusterClient, make_path
 from cptw_search.cluster_answers import read_number, read_optional, read_part, read_reason
 from cptw_search.errors import AccessDeniedError, ClusterError, InvalidInputError, MissingIndexError, RejectedError
 
-__all__ = ["MAX_WINDOW", "RawHit", "TooManyClausesError", "best_scores", "fetch_documents", "multi_search", "raw_hits"]
+__all__ = [
+    "MAX_WINDOW",
+    "RawHit",
+    "TooManyClausesError",
+    "best_scores",
+    "each_hits",
+    "fetch_documents",
+    "multi_search",
+    "raw_hits",
+]
 
 MAX_WINDOW = 10_000
 """How many hits a server gives in one go (``index.max_result_window``); more come in pages."""
@@ -191,6 +200,32 @@ def _first_page(body: Clause) -> Clause:
     return {**body, "size": MAX_WINDOW}
 
 
+def each_hits(client: ClusterClient, name: str, bodies: Iterable[Clause]) -> Iterator[list[RawHit]]:
+    """Send searches and give the hits of one after the other, for those that need not be kept.
+
+    Parameters
+    ----------
+    client : ClusterClient
+        Where to.
+    name : str
+        The index or alias.
+    bodies : iterable of dict
+        Request bodies for no more hits than `MAX_WINDOW`.
+
+    Yields
+    ------
+    list of dict
+        The hits of each search, as the server gave them.
+
+    Raises
+    ------
+    ClusterError
+        If a search fails.
+    """
+    for answer in multi_search(client, name, bodies):
+        yield _hits(answer)
+
+
 def best_scores(client: ClusterClient, name: str, bodies: Iterable[Clause]) -> list[float]:
     """Ask for the best score of each query.
 
@@ -208,11 +243,7 @@ def best_scores(client: ClusterClient, name: str, bodies: Iterable[Clause]) -> l
     list of float
         0 where nothing was found.
     """
-    best = []
-    for answer in multi_search(client, name, bodies):
-        hits = _hits(answer)
-        best.append(float(hits[0]["_score"]) if hits else 0.0)
-    return best
+    return [float(hits[0]["_score"]) if hits else 0.0 for hits in each_hits(client, name, bodies)]
 
 
 def fetch_documents(

@@ -12,7 +12,8 @@ from cptw_queries.builders import Clause
 from cptw_queries.filters import STRINGS, AnyFilter
 from cptw_queries.filters import filter_clauses as make_clauses
 from cptw_queries.fitting import FittedQuery, QueryPrunedWarning, pruning_message
-from cptw_queries.searching import HALVES, SearchOptions, check_options, run_searches
+from cptw_queries.learning import Learner
+from cptw_queries.searching import HALVES, LEARNING, SearchOptions, check_options, run_searches
 from cptw_queries.sending import RawHit, TooManyClausesError, fetch_documents
 from cptw_search.backend import Hit, check_search
 from cptw_search.cluster import ClusterClient, check_index_name, connect, make_path
@@ -108,9 +109,11 @@ class ServerIndex(ABC):
         check_options(options)
         for attempt in range(1, MOST_ATTEMPTS + 1):
             limit = self.max_clauses - _room(options)
-            clauses, pruned = self._clauses(queries, HALVES[options.method], max(limit, 2))
+            learner = Learner(self._model, limit)
+            room = limit - learner.n_terms if options.method == LEARNING else limit
+            clauses, pruned = self._clauses(queries, HALVES[options.method], max(room, 2))
             try:
-                found = run_searches(self.client, self.name, clauses, options)
+                found = run_searches(self.client, self.name, clauses, options, learner)
             except TooManyClausesError as error:
                 if error.limit >= self.max_clauses or attempt == MOST_ATTEMPTS:
                     raise
@@ -123,7 +126,7 @@ class ServerIndex(ABC):
             if attempt < MOST_ATTEMPTS and self._has_moved(found, clauses):
                 continue
             break
-        if pruned:
+        if pruned := pruned + learner.pruned:
             message = pruning_message(pruned, len(queries), limit)
             warnings.warn(message, QueryPrunedWarning, stacklevel=stacklevel + 1)
         return [self._hits(hits) for hits in found]

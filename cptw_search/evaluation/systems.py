@@ -37,7 +37,7 @@ SYSTEMS = ("bm25", "bm25+rm3", "tfidf", "cptw", "hybrid", "hybrid+feedback", "rr
 """Names of the systems, which are the engine's methods; the baseline stands first."""
 
 _WITHOUT_VECTORS = ("bm25", "bm25+rm3", "tfidf")
-_EMBEDDED_ONLY = ("bm25+rm3", "tfidf", "hybrid+feedback")
+_EMBEDDED_ONLY = ("bm25+rm3", "tfidf")
 _QUERIES_AT_ONCE = 25
 
 
@@ -51,7 +51,7 @@ class SystemSettings:
         Vectors, tau, weighting, analyzer, BM25's k1 and b, weights of the fields; it is copied and fitted on the
         collection's documents.
     lambda_ : float, default 0.3
-        The share of CPTW in ``hybrid``.
+        The share of CPTW in ``hybrid`` and ``hybrid+feedback``.
     depth : int, default 1000
         How many documents are kept for each query.
     engine : str, optional
@@ -111,8 +111,8 @@ def check_systems(systems: Sequence[str], engine: str | None = None) -> None:
     >>> check_systems(["bm25", "tfidf"], "http://localhost:9200")
     Traceback (most recent call last):
     ...
-    cptw_search.errors.InvalidInputError: A cluster must be asked for some of bm25, cptw, hybrid, rrf. Got 'tfidf', which \
-the embedded engine alone has: leave it out, or the cluster.
+    cptw_search.errors.InvalidInputError: A cluster must be asked for some of bm25, cptw, hybrid, hybrid+feedback, rrf. \
+Got 'tfidf', which the embedded engine alone has: leave it out, or the cluster.
     """
     if not systems:
         raise InvalidInputError(f"systems must be some of {', '.join(SYSTEMS)}. Got none.")

@@ -103,6 +103,35 @@ def test_hybrid_with_a_sparse_vector() -> None:
     }
 
 
+def test_learned_words_are_added_to_a_hybrid_as_a_whole() -> None:
+    learned = bm25_query({"ship": 0.25, "3.5%": 0.5})
+    first = hybrid_query([(RANK_FEATURES, 0.3, 0.5), (BM25, 0.7, 7.0)])
+    assert hybrid_query([(first, 0.4, 0.8), (learned, 0.6, 3.0)]) == {
+        "bool": {
+            "should": [
+                {
+                    "bool": {
+                        "should": [
+                            {"bool": {"should": RANK_FEATURES["bool"]["should"], "boost": 0.3 / 0.5}},
+                            {"bool": {"should": BM25["bool"]["should"], "boost": 0.7 / 7.0}},
+                        ],
+                        "boost": 0.4 / 0.8,
+                    }
+                },
+                {
+                    "bool": {
+                        "should": [
+                            {"term": {"cptw_text": {"value": "ship", "boost": 0.25}}},
+                            {"term": {"cptw_text": {"value": "3.5%", "boost": 0.5}}},
+                        ],
+                        "boost": 0.6 / 3.0,
+                    }
+                },
+            ]
+        }
+    }
+
+
 @pytest.mark.parametrize("half", [(BM25, 0.0, 7.0), (BM25, 0.7, 0.0)])
 def test_hybrid_leaves_out_what_adds_nothing(half: tuple) -> None:  # type: ignore[type-arg]
     assert len(hybrid_query([(RANK_FEATURES, 1.0, 0.5), half])["bool"]["should"]) == 1

@@ -85,7 +85,7 @@ def test_index_search_classify_explain_delete(anywhere: Place) -> None:
     assert [line.split()[2] for line in shown.stdout.splitlines() if line[:1].isdigit()] == ["b", "a"]
     assert "    Two _ships_ at _sea_.\n" in shown.stdout
     assert "A **boat** left the harbour." in shown.stdout
-    for method in ("cptw", "bm25", "hybrid", "rrf"):
+    for method in ("cptw", "bm25", "hybrid", "hybrid+feedback", "rrf"):
         hits = anywhere.run("search", "boat", "--method", method, "--json", "-k", 3).json["hits"]
         assert [hit["id"] for hit in hits] == [hit.id for hit in embedded.search("boat", 3, method=method)]
     hits = anywhere.run("search", "boat cat", "--filter", "year>=1995", "--filter", "label=water", "--json").json[

@@ -24,6 +24,7 @@ from cptw_search.cluster import ClusterClient, connect
 pytestmark = pytest.mark.servers
 
 PRUNING = Pruning(max_terms=1_000)  # Elasticsearch 7.17 and OpenSearch take 1,024 clauses
+WITH_LEARNED_WORDS = Pruning(max_terms=800)  # of which those and the words of the query take some
 STORED = 2**-8  # of nine bits, cut off
 N_TEST_DOCUMENTS = 500  # of reuters' 2,189, evenly spaced: all of them take a minute a server
 SERVERS = ["elasticsearch7", "elasticsearch9", "opensearch3"]
@@ -110,6 +111,33 @@ class TestCranfield:
         print(f"{placement}: overlap {same / n_hits:.4f}, loss in nDCG@10 {loss:.5f}")
         assert same / n_hits >= 0.99
         assert loss < 0.001
+
+    @pytest.mark.parametrize(
+        ("client", "placement"),
+        [("elasticsearch7", "query"), ("elasticsearch9", "both"), ("opensearch3", "document")],
+        indirect=["client"],
+    )
+    def test_learned_words_rank_as_well(
+        self,
+        client: ClusterClient,
+        index_name: str,
+        model: Cptw,
+        documents: list[dict[str, object]],
+        queries: dict[str, str],
+        placement: str,
+    ) -> None:
+        embedded = EmbeddedIndex.build(model, documents, placement=placement, query_pruning=WITH_LEARNED_WORDS)
+        load(client, index_name, model, documents, placement=placement)
+        index = ClusterIndex(client, index_name, model, query_pruning=WITH_LEARNED_WORDS)
+        texts = list(queries.values())
+        ours, theirs = (each.search_many(texts, 10, method="hybrid+feedback") for each in (embedded, index))
+        same = sum(
+            len({hit.id for hit in one} & {hit.id for hit in other}) for one, other in zip(ours, theirs, strict=True)
+        )
+        expected, found = self.ndcg(queries, ours), self.ndcg(queries, theirs)
+        print(f"{placement}: overlap {same / 10 / len(texts):.4f}, nDCG@10 {found:.4f}, embedded {expected:.4f}")
+        assert found == pytest.approx(expected, abs=0.002)
+        assert found > self.ndcg(queries, index.search_many(texts, 10, method="hybrid"))
 
 
 class TestReuters:

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.servers
 
 
 class ClusterContract(BackendContract):
-    methods: ClassVar[list[str]] = ["cptw", "bm25", "hybrid", "rrf"]
+    methods: ClassVar[list[str]] = ["cptw", "bm25", "hybrid", "hybrid+feedback", "rrf"]
     server = ""
     placement = "query"
     made: ClassVar[dict[tuple[str, ...], str]]

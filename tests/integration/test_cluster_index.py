@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 from cluster_documents import load
 from contract import DOCUMENTS, fitted
@@ -39,7 +40,7 @@ def index(client: ClusterClient, index_name: str) -> ClusterIndex:
     return ClusterIndex(client, index_name, model)
 
 
-@pytest.mark.parametrize("method", ["cptw", "bm25", "hybrid", "rrf"])
+@pytest.mark.parametrize("method", ["cptw", "bm25", "hybrid", "hybrid+feedback", "rrf"])
 def test_pages_make_the_whole(index: ClusterIndex, method: str) -> None:
     whole = index.search(QUERY, k=20, method=method)
     assert len(whole) > 3
@@ -53,7 +54,7 @@ def test_pages_make_the_whole(index: ClusterIndex, method: str) -> None:
 
 
 def test_only_the_fields_that_are_asked_for(index: ClusterIndex) -> None:
-    for method in ("cptw", "rrf"):
+    for method in ("cptw", "hybrid+feedback", "rrf"):
         (hit,) = index.search("bark", k=1, method=method, fields=["label", "ti*"])
         assert hit.fields == {"label": "pets", "title": "Dogs"}
         (hit,) = index.search("bark", k=1, method=method, fields=[])
@@ -63,7 +64,7 @@ def test_only_the_fields_that_are_asked_for(index: ClusterIndex) -> None:
     assert hit.explanation is not None
 
 
-@pytest.mark.parametrize("method", ["cptw", "bm25", "hybrid", "rrf"])
+@pytest.mark.parametrize("method", ["cptw", "bm25", "hybrid", "hybrid+feedback", "rrf"])
 def test_the_least_score(index: ClusterIndex, method: str) -> None:
     whole = index.search(QUERY, k=20, method=method)
     least = whole[1].score
@@ -72,10 +73,11 @@ def test_the_least_score(index: ClusterIndex, method: str) -> None:
 
 def test_given_scales_need_no_request_of_their_own(index: ClusterIndex) -> None:
     scales = tuple(index.search(QUERY, k=1, method=method)[0].score for method in ("cptw", "bm25"))
-    ours = index.search(QUERY, k=20, method="hybrid", scales=scales)  # type: ignore[arg-type]
-    theirs = index.search(QUERY, k=20, method="hybrid")
-    assert [hit.id for hit in ours] == [hit.id for hit in theirs]
-    assert [hit.score for hit in ours] == pytest.approx([hit.score for hit in theirs])
+    for method in ("hybrid", "hybrid+feedback"):
+        ours = index.search(QUERY, k=20, method=method, scales=scales)  # type: ignore[arg-type]
+        theirs = index.search(QUERY, k=20, method=method)
+        assert [hit.id for hit in ours] == [hit.id for hit in theirs]
+        assert [hit.score for hit in ours] == pytest.approx([hit.score for hit in theirs])
 
 
 def test_hybrid_scores_mean_what_the_embedded_engines_do(index: ClusterIndex) -> None:
@@ -85,6 +87,33 @@ def test_hybrid_scores_mean_what_the_embedded_engines_do(index: ClusterIndex) ->
         ours = {hit.id: hit.score for hit in index.search("ships at sea", k=20, method=method)}
         theirs = {hit.id: hit.score for hit in embedded.search("ships at sea", k=20, method=method)}
         assert ours == pytest.approx(theirs, rel=0.1)  # BM25 is the server's, with the statistics of its index
+
+
+@pytest.mark.parametrize("placement", ["query", "both", "document"])
+def test_learned_words_score_as_in_the_embedded_engine(client: ClusterClient, index_name: str, placement: str) -> None:
+    rng = np.random.default_rng(7)
+    popularity = 1 / np.arange(1, 51)
+    words = [f"w{number:02}" for number in range(50)]
+    texts = [" ".join(rng.choice(words, size=rng.integers(4, 20), p=popularity / popularity.sum())) for _ in range(60)]
+    documents = [
+        {"id": f"{number:02}", "text": text, "part": number % 2, "title": words[number % 50]}
+        for number, text in enumerate(texts)
+    ]
+    model = Cptw(vectors="lsi", n_dimensions=10, tau=0.4, weighting="idf-input", analyzer="whitespace").fit(documents)
+    embedded = EmbeddedIndex.build(model, documents, placement=placement)
+    load(client, index_name, model, documents, placement=placement)
+    index = ClusterIndex(client, index_name, model)
+    queries = ["w03 w17", "w00 w01 w02", texts[5]]
+    # Without CPTW nothing is cut to nine bits, and the statistics are the model's: the scores are the same.
+    for lambda_, tolerance in ((0.0, 1e-4), (0.3, 0.03)):
+        for conditions in (None, {"part": 1}):
+            asked = {"k": 60, "method": "hybrid+feedback", "lambda_": lambda_, "filter": conditions}
+            for ours, theirs in zip(
+                index.search_many(queries, **asked), embedded.search_many(queries, **asked), strict=True
+            ):
+                assert ours[0].score <= 1.001
+                scores = {hit.id: hit.score for hit in theirs}
+                assert {hit.id: hit.score for hit in ours} == pytest.approx(scores, rel=tolerance)
 
 
 def test_filters_in_the_servers_own_language(index: ClusterIndex) -> None:
@@ -113,7 +142,7 @@ def test_filters_compare_by_type_as_the_embedded_engine_does(index: ClusterIndex
 
 
 def test_more_like_a_document(index: ClusterIndex) -> None:
-    for method in ("cptw", "bm25", "hybrid", "rrf"):
+    for method in ("cptw", "bm25", "hybrid", "hybrid+feedback", "rrf"):
         assert [hit.id for hit in index.more_like("b", k=1, method=method)] == ["e"]
     assert [hit.id for hit in index.more_like("b", filter={"label": "water"})] == ["a"]
     with pytest.raises(InvalidInputError, match="There is no 'nobody'"):
@@ -144,7 +173,7 @@ def test_highlights_tell_direct_words_from_propagated_ones(index: ClusterIndex) 
 def test_long_queries_are_pruned_and_the_caller_is_told(index: ClusterIndex) -> None:
     limit = index.max_clauses if index.max_clauses < 10_000 else 8_192
     query = " ".join(f"filler{number}" for number in range(limit + 500)) + " ship ship"
-    for method in ("cptw", "bm25", "hybrid"):
+    for method in ("cptw", "bm25", "hybrid", "hybrid+feedback"):
         with pytest.warns(QueryPrunedWarning, match=r"The query had more terms than the server takes.*% of the weight"):
             hits = index.search(query, method=method, filter={"label": ["water", "copies"], "year": {"gte": -5}})
         assert {"b", "e"} <= {hit.id for hit in hits}
@@ -338,6 +367,8 @@ class TestExisting:
     def test_what_cannot_be_had(self, existing: ExistingIndex) -> None:
         with pytest.raises(InvalidInputError, match="explain needs an index that holds the model's weights"):
             existing.search("ships", explain=True)
+        with pytest.raises(InvalidInputError, match="'rrf' on an index that was there before. Got 'hybrid\\+feedback'"):
+            existing.search("ships", method="hybrid+feedback")
         for field in ("label", "body"):
             with pytest.raises(InvalidInputError, match=f"must have a searchable text field '{field}'"):
                 ExistingIndex(existing.client, existing.name, existing.model, field=field)

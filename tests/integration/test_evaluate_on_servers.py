@@ -32,7 +32,7 @@ def indices(url: str) -> set[str]:
 def test_runs_on_a_server_are_those_of_the_embedded_engine(elasticsearch7, collection: Collection) -> None:  # type: ignore[no-untyped-def]
     model = Cptw(vectors=VECTORS, tau=0.5)
     before = indices(elasticsearch7.url)
-    names = ["bm25", "cptw", "hybrid", "rrf"]
+    names = ["bm25", "cptw", "hybrid", "hybrid+feedback", "rrf"]
     there = dict(run_systems(names, collection, SystemSettings(model, engine=elasticsearch7.url)))
     here = dict(run_systems(names, collection, SystemSettings(model)))
     for name in names:

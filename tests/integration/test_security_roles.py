@@ -47,7 +47,7 @@ def write(client):
 def search(client):
     """All that a searcher does."""
     index = ClusterIndex(client, "news", fitted())
-    for method in ("cptw", "bm25", "hybrid", "rrf"):
+    for method in ("cptw", "bm25", "hybrid", "hybrid+feedback", "rrf"):
         assert index.search(QUERY, method=method)
     assert index.search(QUERY, filter={"label": "pets"}, explain=True)[0].explanation is not None
     assert index.count() == len(DOCUMENTS)

@@ -49,6 +49,7 @@ OPERATIONS = {
     "cptw": lambda client: index(client).search("ship", explain=True),
     "bm25": lambda client: index(client).search("ship", method="bm25", filter={"label": "water"}),
     "hybrid": lambda client: index(client).search("ship", method="hybrid"),
+    "hybrid+feedback": lambda client: index(client).search("ship", method="hybrid+feedback"),
     "rrf": lambda client: index(client).search("ship", method="rrf"),
     "search_many": lambda client: index(client).search_many(["ship", "cat"], k=3),
     "more_like": lambda client: index(client).more_like("a"),

@@ -134,7 +134,10 @@ def test_documents_that_cannot_be_fetched() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "tfidf"}, "method must be one of 'cptw', 'bm25', 'hybrid', 'rrf' on a cluster"),
+        (
+            {"method": "tfidf"},
+            "method must be one of 'cptw', 'bm25', 'hybrid', 'hybrid\\+feedback', 'rrf' on a cluster",
+        ),
         ({"offset": 1.5}, "offset must be a whole number >= 0"),
         ({"offset": True}, "offset must be a whole number >= 0"),
         ({"offset": 1, "after": (0.5, "a")}, "offset must be left out with after"),
