@@ -1,6 +1,7 @@
 """Running ``cptw`` in tests, on a few documents whose similarities can be worked out by hand."""
 
 import json
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -50,3 +51,8 @@ def build_index(folder: Path) -> Path:
     result = Result("index", write_documents(folder), "--index", folder / "index", "--model", fit_model(folder))
     assert result.status == 0, result.stderr
     return folder / "index"
+
+
+def hear_control_c() -> None:
+    """Undo, as preexec_fn of a process, that a shell has what it runs in the background ignore Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)

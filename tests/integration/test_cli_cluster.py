@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import DOCUMENTS, Result, fit_model, write_documents
+from command_line import DOCUMENTS, Result, fit_model, hear_control_c, write_documents
 from servers import secrets
 
 from cptw_indexer import ClusterIndexer
@@ -183,7 +183,12 @@ def test_an_interrupted_load_is_resumed(place: Place, client: ClusterClient) -> 
     path = place.folder / "many.jsonl"
     path.write_text("".join(f'{{"id": {n}, "text": "a boat {n}"}}\n' for n in range(n_docs)))
     arguments = ["index", path, "--to", place.url, "--name", place.name, "--model", place.model_dir, "--replicas", 0]
-    process = subprocess.Popen([*CPTW, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [*CPTW, *map(str, arguments)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        preexec_fn=hear_control_c,
+    )
     n_there, began = 0, time.monotonic()
     while not n_there and time.monotonic() - began < 120:
         stats = client.request("GET", make_path(f"{place.name}-*", "_stats", "indexing"))["_all"]["primaries"]

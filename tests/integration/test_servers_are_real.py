@@ -11,6 +11,7 @@ from pathlib import Path
 import elasticsearch
 import opensearchpy
 import pytest
+from command_line import hear_control_c
 from servers.kinds import ELASTICSEARCH_7
 
 pytestmark = pytest.mark.servers
@@ -141,7 +142,9 @@ class TestOwnServers:
         own_server(ELASTICSEARCH_7)  # skips where the machine has no Java or Maven
         tests = Path(__file__).parents[1]
         command = [sys.executable, "-c", START_AND_SLEEP, tests]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as starter:
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, preexec_fn=hear_control_c
+        ) as starter:
             group, home = starter.stdout.readline().split()
             assert is_running(int(group))
             starter.send_signal(number)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import typer
-from command_line import Result, build_index, write_documents
+from command_line import Result, build_index, hear_control_c, write_documents
 
 import cptw_search
 from cptw_indexer.mapping import FIELD_TYPES
@@ -197,7 +197,11 @@ def test_a_reader_that_goes_away(tmp_path: Path, index: Path) -> None:
 def test_control_c(index: Path) -> None:
     arguments = ["search", "--queries", "-", "--index", str(index), "--json"]
     process = subprocess.Popen(
-        [*CPTW, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*CPTW, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=hear_control_c,
     )
     assert process.stdin is not None
     assert process.stdout is not None
