@@ -23,14 +23,10 @@ _SHARED = (
     "neighbours.py",
     "counting.py",
 )
+_PROPAGATION = ("evaluation/dense_propagation.py", "propagation.py", "similarity.py")
 _MODULES = {
-    "Propagated": ("evaluation/propagated.py", "propagation.py", "similarity.py"),
-    "PropagatedBm25": (
-        "evaluation/propagated_bm25.py",
-        "evaluation/propagated.py",
-        "propagation.py",
-        "similarity.py",
-    ),
+    "Propagated": ("evaluation/propagated.py", *_PROPAGATION),
+    "Hybrid": ("evaluation/hybrid.py", "evaluation/propagated.py", "evaluation/baselines.py", *_PROPAGATION),
     "WordMovers": ("evaluation/word_movers.py",),
 }
 _SLOW = ("lda", "cptw", "lsi", "wmd")
@@ -175,8 +171,9 @@ def run_jobs(
         In the order of ``jobs``.
     """
     found: dict[int, list[Outcome]] = {}
-    for number, job in enumerate(jobs):
-        kept = None if cache is None else cache.get(job.key())
+    keys = [job.key() for job in jobs]  # once, at the start: the code that runs is the one of now
+    for number, key in enumerate(keys):
+        kept = None if cache is None else cache.get(key)
         if kept is not None:
             found[number] = [Outcome(**outcome) for outcome in kept]
     waiting = sorted((n for n in range(len(jobs)) if n not in found), key=lambda n: -jobs[n].cost)
@@ -185,7 +182,7 @@ def run_jobs(
         for number, outcomes in _run(jobs, waiting, n_processes):
             found[number] = outcomes
             if cache is not None:
-                cache.put(jobs[number].key(), [asdict(outcome) for outcome in outcomes])
+                cache.put(keys[number], [asdict(outcome) for outcome in outcomes])
             advance(100 * jobs[number].cost / total)
     return [SplitResult(job.data.name, job.split, job.method.name, found[number]) for number, job in enumerate(jobs)]
 

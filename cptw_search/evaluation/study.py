@@ -17,12 +17,12 @@ from cptw_search.errors import InvalidInputError, check_choice
 from cptw_search.evaluation.baselines import BagOfWords, Bm25, Lda, Lsi, MeanVector, Sif
 from cptw_search.evaluation.cache import ResultCache, code_version
 from cptw_search.evaluation.datasets import LabelledTexts
+from cptw_search.evaluation.hybrid import HYBRID_VARIANT, Hybrid
 from cptw_search.evaluation.inter_intra import iicr_curves
 from cptw_search.evaluation.measures import Line, summarise, with_chosen_variant
 from cptw_search.evaluation.methods import Method
 from cptw_search.evaluation.plots import draw_f1, draw_iicr, draw_validation
 from cptw_search.evaluation.propagated import TAUS, VARIANTS, Propagated
-from cptw_search.evaluation.propagated_bm25 import BM25_VARIANT, PropagatedBm25
 from cptw_search.evaluation.protocol import KS, CountedTexts, count_texts, make_splits
 from cptw_search.evaluation.report import write_report
 from cptw_search.evaluation.runner import make_jobs, run_jobs
@@ -56,7 +56,7 @@ class Plan:
         Numbers of neighbours to choose from.
     taus : tuple of float, default `TAUS`
         Thresholds to choose from.
-    variants : tuple of str, default `VARIANTS` and `BM25_VARIANT`
+    variants : tuple of str, default `VARIANTS` and `HYBRID_VARIANT`
         Variants of CPTW.
     topics : tuple of int, default (10, 50, 100, 200)
         Sizes of LDA to choose from.
@@ -71,7 +71,7 @@ class Plan:
     seed: int = 0
     ks: tuple[int, ...] = KS
     taus: tuple[float, ...] = TAUS
-    variants: tuple[str, ...] = (*VARIANTS, BM25_VARIANT)
+    variants: tuple[str, ...] = (*VARIANTS, HYBRID_VARIANT)
     topics: tuple[int, ...] = (10, 50, 100, 200)
     dimensions: tuple[int, ...] = (10, 25, 50, 100, 200, 300, 500, 1000)
     wmd_sample: int = 100
@@ -96,7 +96,7 @@ class Plan:
             seed=seed,
             ks=(1, 5, 11, 19),
             taus=(0.3, 0.5, 0.7, 1.0),
-            variants=("l2 tf", "l2 idf-released", BM25_VARIANT),
+            variants=("l2 tf", "l2 idf-released", HYBRID_VARIANT),
             topics=(10, 50),
             dimensions=(50, 100),
             wmd_sample=10,
@@ -116,7 +116,7 @@ def make_methods(names: Sequence[str], plan: Plan) -> list[Method]:
     Returns
     -------
     list of Method
-        In the order of the names; CPTW comes as three, one a normalization and one over BM25, which are run apart.
+        In the order of the names; CPTW comes as two, alone and mixed with BM25, which are run apart.
 
     Raises
     ------
@@ -143,12 +143,11 @@ def make_methods(names: Sequence[str], plan: Plan) -> list[Method]:
         elif name == "wmd":
             made.append(WordMovers(plan.wmd_sample, seed=plan.seed))
         else:
-            counted = [variant for variant in plan.variants if variant != BM25_VARIANT]
-            for normalization in dict.fromkeys(variant.split()[0] for variant in counted):
-                own = tuple(variant for variant in counted if variant.split()[0] == normalization)
-                made.append(Propagated(own, plan.taus))
-            if BM25_VARIANT in plan.variants:
-                made.append(PropagatedBm25(plan.taus))
+            counted = tuple(variant for variant in plan.variants if variant != HYBRID_VARIANT)
+            if counted:
+                made.append(Propagated(counted, plan.taus))
+            if HYBRID_VARIANT in plan.variants:
+                made.append(Hybrid())
     return made
 
 
@@ -222,7 +221,13 @@ def run_study(
         "versions": {
             "cptw-search": version("cptw-search"),
             "python": platform.python_version(),
-            **code_version(("propagation.py", "similarity.py", "evaluation/propagated.py", "evaluation/baselines.py")),
+            **code_version(
+                (
+                    "propagation.py",
+                    "similarity.py",
+                    *(f"evaluation/{one}.py" for one in ("baselines", "dense_propagation", "hybrid", "propagated")),
+                )
+            ),
         },
         "machine": {"processor": platform.machine(), "system": sys.platform, "processes": n_processes},
     }
@@ -269,7 +274,9 @@ def _curves(
         "method": repr(method),
         "k": k,
         "seed": plan.seed,
-        "versions": code_version(("evaluation/propagated.py", "evaluation/inter_intra.py")),
+        "versions": code_version(
+            ("evaluation/dense_propagation.py", "evaluation/propagated.py", "evaluation/inter_intra.py")
+        ),
     }
     kept = None if cache is None else cache.get(key)
     if kept is None:

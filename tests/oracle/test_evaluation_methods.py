@@ -9,12 +9,13 @@ import scipy.sparse as sp
 from made_up_texts import make_texts, make_vectors
 from rank_bm25 import BM25Okapi
 
-from cptw_search import Cptw
+from cptw_search import Cptw, EmbeddedIndex
 from cptw_search.evaluation.baselines import Bm25, Lsi, Sif
+from cptw_search.evaluation.dense_propagation import DENSE_BELOW
+from cptw_search.evaluation.hybrid import Hybrid
 from cptw_search.evaluation.inter_intra import iicr_of_cosines
 from cptw_search.evaluation.methods import Setting
-from cptw_search.evaluation.propagated import DENSE_BELOW, VARIANTS, Propagated
-from cptw_search.evaluation.propagated_bm25 import PropagatedBm25
+from cptw_search.evaluation.propagated import VARIANTS, Propagated
 from cptw_search.evaluation.protocol import CountedTexts, Round, count_texts
 from cptw_search.evaluation.unnormalised import UnnormalisedBagOfWords
 from cptw_search.evaluation.word_movers import WordMoversComparison
@@ -58,16 +59,20 @@ def test_many_settings_at_once_are_those_one_by_one(part: Round) -> None:
         np.testing.assert_allclose(together[setting], alone.scores(0, 5), atol=1e-6)
 
 
-@pytest.mark.parametrize("tau", [0.2, 0.5, 1.0])
-def test_propagated_bm25_is_the_models(part: Round, tau: float) -> None:
-    model = Cptw(vectors=VECTORS, tau=tau, weighting="bm25", analyzer="paper", unknown="drop", k1=1.5, b=1.0)
-    rows = model.fit_transform([TEXTS.texts[document] for document in TRAIN])
-    queries = model.transform_query([TEXTS.texts[document] for document in TEST])
-    method = PropagatedBm25(taus=(tau,))
-    for setting, comparison in method.compare(part, method.grid()):
-        if dict(setting.parameters)["b"] == 1.0:
-            expected = (queries @ rows.T).toarray()
-            np.testing.assert_allclose(comparison.scores(0, len(TEST)), expected, rtol=1e-4, atol=1e-4)
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_the_hybrid_is_that_of_the_index(part: Round, share: float) -> None:
+    model = Cptw(vectors=VECTORS, tau=0.3, weighting="idf-weighted", analyzer="paper", unknown="drop", k1=1.5, b=0.75)
+    model.fit([TEXTS.texts[document] for document in TRAIN])
+    documents = [{"id": f"{place:04d}", "text": TEXTS.texts[document]} for place, document in enumerate(TRAIN)]
+    index = EmbeddedIndex.build(model, documents)
+    method = Hybrid(taus=(0.3,), lambdas=(share,), bm25s=((1.5, 0.75),))
+    ((_, comparison),) = method.compare(part, method.grid())
+    mine = comparison.scores(0, len(TEST))
+    for row, document in zip(mine, TEST, strict=True):
+        hits = index.search(TEXTS.texts[document], k=len(TRAIN), method="hybrid", lambda_=share)
+        theirs = np.zeros(len(TRAIN))
+        theirs[[int(hit.id) for hit in hits]] = [hit.score for hit in hits]
+        np.testing.assert_allclose(row, theirs, atol=1e-4)
 
 
 def test_bm25_is_that_of_rank_bm25_but_for_its_idf(part: Round) -> None:

@@ -9,7 +9,7 @@ from cptw_search.evaluation.baselines import BagOfWords, Bm25, Lda, Lsi, MeanVec
 from cptw_search.evaluation.classification import run_split
 from cptw_search.evaluation.datasets import LabelledTexts
 from cptw_search.evaluation.knn import nearest
-from cptw_search.evaluation.methods import Method
+from cptw_search.evaluation.methods import Method, Setting
 from cptw_search.evaluation.propagated import Propagated
 from cptw_search.evaluation.protocol import count_texts, make_splits
 
@@ -124,3 +124,26 @@ def test_nothing_of_the_test_part_is_seen_before_the_test(method: Method) -> Non
         representations.append(np.stack([one.scores for one in found]))
     assert chosen[0] == chosen[1]
     np.testing.assert_array_equal(representations[0], representations[1])
+
+
+def test_a_hopeless_setting_is_tried_once() -> None:
+    """TF-IDF with the sign turned finds the farthest documents: one round shows that."""
+    asked: list[list[float]] = []
+
+    class Signed(BagOfWords):
+        def grid(self) -> list[Setting]:
+            return [Setting("", (("sign", sign),)) for sign in (-1.0, 1.0)]
+
+        def compare(self, part, settings):
+            asked.append([setting.parameters[0][1] for setting in settings])
+            for setting in settings:
+                ((_, comparison),) = super().compare(part, [Setting("")])
+                comparison._common_rows *= setting.parameters[0][1]
+                comparison._columns *= setting.parameters[0][1]
+                yield setting, comparison
+
+    data = count_texts(make_texts(), make_vectors())
+    split = make_splits(data.codes, None, n_folds=2)[0]
+    outcome = run_split(data, split, Signed("tfidf"), ks=(1, 3))[0]
+    assert asked == [[-1.0, 1.0], [1.0], [1.0], [1.0]]  # three rounds, and the test
+    assert outcome.validation["sign -1"] < outcome.validation["sign 1"]
