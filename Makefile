@@ -7,7 +7,8 @@ PACKAGES := cptw_search cptw_indexer cptw_queries
 TREE := pyproject.toml $(shell find $(FOLDERS) -type d -not -name __pycache__)
 INSTALL := $(BIN)/python -m pip install --quiet --config-settings editable_mode=strict --editable
 
-.PHONY: help demo test test-servers up down lint format figures reproduce reproduce-quick check-installs clean
+.PHONY: help demo test test-servers up down lint format figures reproduce reproduce-quick bench bench-quick bench-guard \
+	check-installs clean
 help:  ## show what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
@@ -65,11 +66,26 @@ figures: .venv/development  ## draw the figures of README and docs anew
 VECTORS ?= googlenews
 reproduce: .venv/development  ## the paper's Table 2 anew: CPTW and all baselines but WMD on six data sets
 	$(BIN)/cptw evaluate knn --vectors $(VECTORS) --out reproduction
-	cp reproduction/knn.json reproduction/knn.provenance.json docs/results/
+	cp reproduction/knn.json reproduction/knn.md reproduction/knn.provenance.json docs/results/
 	cp reproduction/f1.png reproduction/tau.png reproduction/iicr.png docs/figures/
+	$(BIN)/python benchmarks/reproduction_page.py
 
 reproduce-quick: .venv/development  ## the same on two small sets with fewer parameters, in three minutes
 	$(BIN)/cptw evaluate knn --quick --vectors $(VECTORS) --out reproduction/quick
+
+# bench and bench-quick need the data sets and vectors of docs/datasets.md in the folder that CPTW_DATA names.
+.venv/bench: .venv/development
+	$(INSTALL) '.[bench]'
+	@touch $@
+
+bench: .venv/bench  ## speed beside others and the bare machine: docs/speed.md anew, in less than 20 minutes
+	$(BIN)/python benchmarks/bench.py
+
+bench-quick: .venv/bench  ## the same at small sizes, in two minutes, into build/bench
+	$(BIN)/python benchmarks/bench.py --quick --docs build/bench
+
+bench-guard: .venv/development  ## three ratios on made-up data: has something become twice as slow?
+	$(BIN)/python benchmarks/guard.py
 
 check-installs: .venv/development  ## plain, editable and strict-editable installs, from the checkout and elsewhere
 	PYTHON=$(BIN)/python tests/check_installs.sh

@@ -29,10 +29,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from cptw_search import Cptw
+from cptw_search.backend import BM25_SCALE
 from cptw_search.evaluation.collections import Collection, load_collection
 from cptw_search.evaluation.retrieval_measures import MEASURES, RetrievalScores, measure_run
 from cptw_search.evaluation.significance import holm, paired_p_value
-from cptw_search.feedback import FEEDBACK_DOCS, MAX_DOCUMENT_SHARE, learn_words, rm3
+from cptw_search.feedback import FEEDBACK_DOCS, MAX_DOCUMENT_SHARE, TEACHER_LAMBDA, learn_words, rm3
 from cptw_search.propagation import bm25_document_weights, bm25_idf
 
 COLLECTIONS = ("cranfield", "cisi", "medline", "cacm", "scifact", "nfcorpus")
@@ -49,10 +50,8 @@ TAUS = (0.35, 0.5)
 HYBRID_GRID = [{"tau": tau, "lambda": share} for tau, share in itertools.product(TAUS, (0.1, 0.15, 0.2, 0.3, 0.4))]
 STANDARD = {"k1": 1.2, "b": 0.75}
 FEEDBACK_GRID = [
-    {"k1": k1, "b": 0.75, "tau": tau, "lambda": share, "learned": learned, "sharpness": sharpness, "n_terms": 100}
-    for k1, tau, share, learned, sharpness in itertools.product(
-        (1.2, 1.5), TAUS, (0.1, 0.15, 0.2), (0.4, 0.5, 0.6), (4.0, 8.0)
-    )
+    {"k1": k1, "b": 0.75, "tau": tau, "lambda": share, "learned": learned, "sharpness": 8.0, "n_terms": 100}
+    for k1, tau, share, learned in itertools.product((1.2, 1.5), TAUS, (0.1, 0.2, 0.3), (0.5, 0.6, 0.7, 0.8))
 ]
 LEARNED_ALONE_GRID = [
     {**STANDARD, "tau": 0.5, "lambda": 0.0, "learned": learned, "sharpness": sharpness, "n_terms": 100}
@@ -150,15 +149,23 @@ class Prepared:
         share = setting["lambda"]
         return share * best_is_one(self.cptw(setting["tau"])) + (1 - share) * best_is_one(self.bm25(bm25))
 
+    def hybrid_known(self, bm25: Setting, setting: Setting) -> Scores:
+        """CPTW and BM25, with scales that are known before the search: one request to a cluster."""
+        share = setting["lambda"]
+        lengths = np.sqrt((self.queries @ self.idf).power(2).sum(axis=1).A1)
+        scale = np.where(lengths > 0, BM25_SCALE * lengths, np.inf)[:, None]
+        return share * self.cptw(setting["tau"]) + (1 - share) * self.bm25(bm25) / scale
+
     def feedback(self, bm25: Setting, setting: Setting) -> Scores:
-        """Hybrid, and the words of its best documents."""
+        """Hybrid, and the words of the best documents, which have less of CPTW."""
         first = self.hybrid(bm25, setting)
+        teacher_share = min(setting["lambda"], TEACHER_LAMBDA)
 
         def learned() -> Scores:
             saturated = self.saturated(bm25["k1"], bm25["b"])
             weighted = sp.csr_matrix(saturated @ self.idf)
             rows = []
-            for scores in first:
+            for scores in self.hybrid(bm25, {**setting, "lambda": teacher_share}):
                 best = top(scores, FEEDBACK_DOCS)
                 rows.append(
                     learn_words(
@@ -167,7 +174,7 @@ class Prepared:
                 )
             return best_is_one((sp.vstack(rows) @ saturated.T).toarray())
 
-        key = ("learned", bm25["k1"], bm25["b"], *(setting[n] for n in ("tau", "lambda", "sharpness", "n_terms")))
+        key = ("learned", bm25["k1"], bm25["b"], teacher_share, *(setting[n] for n in ("tau", "sharpness", "n_terms")))
         return setting["learned"] * self.keep(key, learned) + (1 - setting["learned"]) * best_is_one(first)
 
     def measure(self, scores: Scores, depth: int = DEPTH) -> RetrievalScores:
@@ -218,6 +225,7 @@ SYSTEMS = [
     System("tfidf", [{}], lambda prepared, bm25, _: prepared.keep("tfidf", prepared.tfidf)),
     System("bm25+rm3", RM3_GRID, lambda prepared, bm25, setting: prepared.rm3(bm25, setting)),
     System("hybrid", HYBRID_GRID, lambda prepared, bm25, setting: prepared.hybrid(bm25, setting)),
+    System("hybrid, known scale", HYBRID_GRID, lambda prepared, bm25, setting: prepared.hybrid_known(bm25, setting)),
     System("bm25+feedback", LEARNED_ALONE_GRID, lambda prepared, _, setting: prepared.feedback(setting, setting)),
     System("cptw-default", FEEDBACK_GRID, lambda prepared, _, setting: prepared.feedback(setting, setting)),
 ]
@@ -248,6 +256,8 @@ def study(prepared: Mapping[str, Prepared]) -> list[dict[str, object]]:
         both = [(setting, prepared[name].measure(prepared[name].bm25(setting))) for setting in (bm25[name], STANDARD)]
         setting, base[name] = max(both, key=lambda pair: pair[1].mean["ndcg@10"])
         records.append(record(name, "bm25", setting, base[name], None))
+    per_query: dict[str, list[float]] = {}  # of the system that was measured last
+    learned: dict[str, list[float]] = {}
     for system in SYSTEMS:
         began = time.monotonic()
         # each collection's gains with the BM25 that was chosen without it, for that is what it will be added to
@@ -263,10 +273,17 @@ def study(prepared: Mapping[str, Prepared]) -> list[dict[str, object]]:
         for name in names:
             setting = system.grid[choose(gain, others[name])]
             scores = prepared[name].measure(system.scores(prepared[name], bm25[name], setting))
+            per_query[name] = list(scores.per_query["ndcg@10"].values())
             records.append(record(name, system.name, {**bm25[name], **setting}, scores, base[name]))
         everywhere = system.grid[choose(gain, names)]
         print(f"{system.name}: {time.monotonic() - began:.0f} s; on all: {everywhere}", file=sys.stderr, flush=True)
         ours = [row for row in records if row["system"] == system.name]
+        if system.name == "bm25+rm3":
+            learned = {str(row["collection"]): per_query[str(row["collection"])] for row in ours}
+        if system.name == "cptw-default":
+            for row in ours:
+                name = str(row["collection"])
+                row["p_value_vs_rm3"] = paired_p_value(per_query[name], learned[name])
         for row, p_value in zip(ours, holm([float(str(row["p_value_vs_bm25"])) for row in ours]), strict=True):
             row["p_value_holm"] = p_value
     return records

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cptw_search.errors import CptwError
     from cptw_search.model import Cptw
     from cptw_search.pruning import Pruning
+    from cptw_search.purposes import model_for
 
 __all__ = [
     "Cptw",
@@ -27,6 +28,7 @@ __all__ = [
     "Pruning",
     "WordVectors",
     "load_vectors",
+    "model_for",
 ]
 
 _MODULES = {
@@ -38,6 +40,7 @@ _MODULES = {
     "Pruning": "pruning",
     "WordVectors": "embeddings",
     "load_vectors": "embeddings",
+    "model_for": "purposes",
 }
 
 

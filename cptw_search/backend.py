@@ -14,11 +14,30 @@ if TYPE_CHECKING:
     from cptw_search.filters import Filter
     from cptw_search.model import Cptw
 
-__all__ = ["METHODS", "RRF_CONSTANT", "RRF_DEPTH", "Hit", "SearchBackend", "check_search"]
+__all__ = [
+    "DEFAULT_LAMBDA",
+    "DEFAULT_METHOD",
+    "METHODS",
+    "RRF_CONSTANT",
+    "RRF_DEPTH",
+    "Hit",
+    "SearchBackend",
+    "check_search",
+]
 
 METHODS = ("cptw", "bm25", "bm25+rm3", "tfidf", "hybrid", "hybrid+feedback", "rrf")
 """How documents are scored: CPTW, BM25, BM25 with words learned from its best documents, TF-IDF's cosine, lambda CPTW +
 (1 - lambda) BM25, the same with words learned from its best documents, reciprocal rank fusion."""
+
+DEFAULT_METHOD = "hybrid+feedback"
+"""How a search scores documents unless it is told otherwise; docs/retrieval.md says why."""
+
+DEFAULT_LAMBDA = 0.3
+"""The share of CPTW in ``hybrid`` and ``hybrid+feedback``, unless a search is told otherwise."""
+
+BM25_SCALE = 3.5
+"""BM25's best score is about so many times the length of the query's IDF vector, as CPTW's is about 1: what a search in one
+request divides by, since it cannot know its best scores beforehand."""
 
 RRF_CONSTANT = 60
 """Of reciprocal rank fusion: a document's score is the sum of 1 / (60 + rank) over both lists."""
@@ -62,8 +81,8 @@ class SearchBackend(Protocol):
         query: Document,
         k: int = 10,
         *,
-        method: str = "cptw",
-        lambda_: float = 0.3,
+        method: str = DEFAULT_METHOD,
+        lambda_: float = DEFAULT_LAMBDA,
         filter: Filter | None = None,
         explain: bool = False,
     ) -> list[Hit]:
@@ -75,8 +94,8 @@ class SearchBackend(Protocol):
         queries: Sequence[Document],
         k: int = 10,
         *,
-        method: str = "cptw",
-        lambda_: float = 0.3,
+        method: str = DEFAULT_METHOD,
+        lambda_: float = DEFAULT_LAMBDA,
         filter: Filter | None = None,
     ) -> list[list[Hit]]:
         """Find the k best documents for each query."""

@@ -140,7 +140,7 @@ class KnnClassifier(Estimator):
                 "votes='distance' needs scores that are cosines. The index's model has bare rows (weighting 'bm25' or "
                 "row_norm 'none'): use votes='similarity' or 'uniform'."
             )
-        hits = self.backend.search_many(documents, self.k)
+        hits = self.backend.search_many(documents, self.k, method="cptw")
         return [vote(neighbours, self.label_field, self.votes) for neighbours in hits]
 
     def predict(self, documents: Sequence[Document]) -> npt.NDArray[np.object_]:

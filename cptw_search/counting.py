@@ -6,6 +6,7 @@ text once: each distinct surface word is stemmed once, everything after that is 
 
 from __future__ import annotations
 
+import itertools
 import threading
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,6 +25,7 @@ __all__ = ["Collection", "Counts", "Document", "Tokens", "WordLookup", "read_col
 Document = str | Mapping[str, object]
 
 NO_TERM = -1  # the id of a stop word
+_FEW_TOKENS = 1_000
 
 
 class Counts(NamedTuple):
@@ -148,6 +150,8 @@ def _read(
 
 def _count(tokens: Tokens, n_columns: int) -> sp.csr_matrix:
     """Sum the tokens of each document; stop words (negative ids) are left out."""
+    if len(tokens.document_ends) == 1 and len(tokens.ids) < _FEW_TOKENS:
+        return _count_one(tokens, n_columns)
     text_lengths = np.diff(tokens.text_ends, prepend=0)
     data = np.repeat(tokens.text_weights, text_lengths)
     ends = np.concatenate(([0], tokens.text_ends))[np.concatenate(([0], tokens.document_ends))]
@@ -156,6 +160,20 @@ def _count(tokens: Tokens, n_columns: int) -> sp.csr_matrix:
     matrix = sp.csr_matrix((data[kept], tokens.ids[kept], indptr), shape=(len(tokens.document_ends), n_columns))
     matrix.sum_duplicates()
     return matrix
+
+
+def _count_one(tokens: Tokens, n_columns: int) -> sp.csr_matrix:
+    """Do what `_count` does for a single document, such as a query: sorting a few numbers is quicker than a matrix."""
+    weights = tokens.text_weights
+    if len(weights) != 1:
+        weights = np.repeat(weights, np.diff(tokens.text_ends, prepend=0))
+    sums: dict[int, float] = {}
+    for term, weight in zip(tokens.ids.tolist(), itertools.cycle(weights.tolist()), strict=False):
+        if term != NO_TERM:
+            sums[term] = sums.get(term, 0.0) + weight
+    columns = sorted(sums)
+    data, indices = np.array([sums[column] for column in columns]), np.array(columns, dtype=np.int32)
+    return sp.csr_matrix((data, indices, np.array([0, len(columns)], dtype=np.int32)), shape=(1, n_columns))
 
 
 class _NewWords(dict[str, int]):
@@ -290,15 +308,16 @@ class WordLookup(dict[str, int]):
         ([[1.0, 1.0, 1.0], [1.0, 0.0, 0.0]], ['yacht'])
         """
         tokens = _read(documents, self._analyzer, self, field_weights)
+        if int(tokens.ids.max(initial=NO_TERM)) < self.n_terms:
+            return Counts(_count(tokens, self.n_terms), [])
         # The unknown words of these documents alone, sorted: what earlier calls met must not show.
         unknown_ids = np.unique(tokens.ids[tokens.ids >= self.n_terms])
         unknown = [self._unknown[k - self.n_terms] for k in unknown_ids]
         order = np.array(sorted(range(len(unknown)), key=unknown.__getitem__), dtype=np.int64)
-        if len(unknown):
-            new_ids = np.empty(len(unknown), dtype=np.int32)
-            new_ids[order] = np.arange(self.n_terms, self.n_terms + len(unknown), dtype=np.int32)
-            is_unknown = tokens.ids >= self.n_terms
-            ids = tokens.ids.copy()
-            ids[is_unknown] = new_ids[np.searchsorted(unknown_ids, tokens.ids[is_unknown])]
-            tokens.ids = ids
+        new_ids = np.empty(len(unknown), dtype=np.int32)
+        new_ids[order] = np.arange(self.n_terms, self.n_terms + len(unknown), dtype=np.int32)
+        is_unknown = tokens.ids >= self.n_terms
+        ids = tokens.ids.copy()
+        ids[is_unknown] = new_ids[np.searchsorted(unknown_ids, tokens.ids[is_unknown])]
+        tokens.ids = ids
         return Counts(_count(tokens, self.n_terms + len(unknown)), [unknown[k] for k in order])

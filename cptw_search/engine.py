@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from cptw_search.backend import Hit, check_search
+from cptw_search.backend import DEFAULT_LAMBDA, DEFAULT_METHOD, Hit, check_search
 from cptw_search.document_ids import check_id, identify
 from cptw_search.errors import InvalidInputError, ModelMismatchError, check_choice
 from cptw_search.filters import Filter, check_filter
@@ -60,7 +60,7 @@ class EmbeddedIndex:
     >>> documents = [{"id": "a", "text": "A boat."}, {"id": "b", "text": "Ships"}, {"id": "c", "text": "my cat"}]
     >>> model = Cptw(vectors=vectors, tau=0.5).fit(document["text"] for document in documents)
     >>> index = EmbeddedIndex.build(model, documents)
-    >>> [(hit.id, round(hit.score, 2)) for hit in index.search("ship")]
+    >>> [(hit.id, round(hit.score, 2)) for hit in index.search("ship", method="cptw")]
     [('b', 1.0), ('a', 0.98)]
     """
 
@@ -431,8 +431,8 @@ class EmbeddedIndex:
         query: Document,
         k: int = 10,
         *,
-        method: str = "cptw",
-        lambda_: float = 0.3,
+        method: str = DEFAULT_METHOD,
+        lambda_: float = DEFAULT_LAMBDA,
         filter: Filter | None = None,
         explain: bool = False,
     ) -> list[Hit]:
@@ -444,7 +444,7 @@ class EmbeddedIndex:
             A text, or a document to find others like it.
         k : int, default 10
             How many at most; only documents with a positive score are found.
-        method : {"cptw", "bm25", "bm25+rm3", "tfidf", "hybrid", "hybrid+feedback", "rrf"}, default "cptw"
+        method : {"cptw", "bm25", "bm25+rm3", "tfidf", "hybrid", "hybrid+feedback", "rrf"}, default "hybrid+feedback"
             How documents are scored. ``"bm25+rm3"`` is BM25 after the query has learned words from its ten best
             documents; ``"hybrid"`` adds CPTW and BM25, each divided by its best score; ``"hybrid+feedback"`` adds the
             words of its ten best documents to that; ``"rrf"`` fuses the ranks of CPTW and BM25.
@@ -454,7 +454,8 @@ class EmbeddedIndex:
             Only documents whose fields have these values: ``{"label": "sport"}``, ``{"label": ["sport", "tech"]}``,
             ``{"year": {"gte": 1990, "lt": 2000}}``.
         explain : bool, default False
-            Say for each hit why it matches (with ``method="cptw"``).
+            Say for each hit why it matches, with shares that add up to its score; for the methods ``"cptw"``,
+            ``"bm25"``, ``"hybrid"`` and ``"hybrid+feedback"``.
 
         Returns
         -------
@@ -471,22 +472,24 @@ class EmbeddedIndex:
         EmbeddedIndex.search_many : Many queries at once.
         """
         check_search(query, k, method, lambda_)
-        if explain and method != "cptw":
-            raise InvalidInputError(f"explain needs method 'cptw', whose score it takes apart. Got {method!r} instead.")
-        hits = self.search_many([query], k, method=method, lambda_=lambda_, filter=filter)[0]
+        parts = self._parts  # one state for the whole call, whatever a writer does meanwhile
         if not explain:
-            return hits
-        from cptw_search.explain import explain as explain_match
+            return self._find(parts, [query], k, method, lambda_, filter, None)[0]
+        from cptw_search.explain_mixed import check_explainable, explain_mixture
 
-        return [replace(hit, explanation=explain_match(self._model, query, hit.fields)) for hit in hits]
+        check_explainable(method)
+        hits = self._find(parts, [query], k, method, lambda_, filter, None)[0]
+        segments, masks = [part.segment for part in parts], self._masks(parts, filter)
+        mixture = self._scorer.mixture(query, segments, masks, method, lambda_)
+        return [replace(hit, explanation=explain_mixture(self._model, query, hit.fields, mixture)) for hit in hits]
 
     def search_many(
         self,
         queries: Sequence[Document],
         k: int = 10,
         *,
-        method: str = "cptw",
-        lambda_: float = 0.3,
+        method: str = DEFAULT_METHOD,
+        lambda_: float = DEFAULT_LAMBDA,
         filter: Filter | None = None,
         fields: Sequence[str] | None = None,
     ) -> list[list[Hit]]:
@@ -498,7 +501,7 @@ class EmbeddedIndex:
             Texts or documents.
         k : int, default 10
             How many at most.
-        method : {"cptw", "bm25", "bm25+rm3", "tfidf", "hybrid", "hybrid+feedback", "rrf"}, default "cptw"
+        method : {"cptw", "bm25", "bm25+rm3", "tfidf", "hybrid", "hybrid+feedback", "rrf"}, default "hybrid+feedback"
             See `search`.
         lambda_ : float, default 0.3
             See `search`.
@@ -524,7 +527,18 @@ class EmbeddedIndex:
         check_search("", k, method, lambda_)
         if isinstance(fields, (str, bytes)):
             raise InvalidInputError(f"fields must come as a list. Got the single name {fields!r} instead.")
-        parts = self._parts  # one state for the whole call, whatever a writer does meanwhile
+        return self._find(self._parts, queries, k, method, lambda_, filter, fields)
+
+    def _find(
+        self,
+        parts: Sequence[LiveSegment],
+        queries: Sequence[Document],
+        k: int,
+        method: str,
+        lambda_: float,
+        filter: Filter | None,
+        fields: Sequence[str] | None,
+    ) -> list[list[Hit]]:
         masks = self._masks(parts, filter)
         segments = [part.segment for part in parts]
         if method == "bm25+rm3":

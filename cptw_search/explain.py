@@ -8,7 +8,8 @@ without the division where the model does not bring rows to unit length. Each su
 and document term l. That is no approximation, and it is the same in every placement. A summand is itself a sum,
 (M M')[k, l] = sum over j of M[k, j] M[l, j]: the weight meets in term j. An unknown word meets itself alone.
 
-What an engine prunes or rounds is not in it: the explanation is that of the model's own score.
+What an engine prunes or rounds is not in it: the explanation is that of the model's own score. The scores of hybrid
+methods are mixtures of several such sums: `cptw_search.explain_mixed` puts them together.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,12 +29,22 @@ from cptw_search.errors import InvalidInputError
 from cptw_search.model import Cptw
 from cptw_search.propagation import Propagation
 
-__all__ = ["DocumentTermShare", "Explanation", "Meeting", "QueryTermShare", "TermMatch", "explain"]
+__all__ = [
+    "DocumentTermShare",
+    "Explanation",
+    "Meeting",
+    "QueryTermShare",
+    "TermMatch",
+    "TermNames",
+    "explain",
+    "surface_words",
+]
 
 DIRECT = "direct"
 NEIGHBOUR = "neighbour"
 SHARED_NEIGHBOURS = "shared neighbours"
 PROPAGATED = "propagated"
+LEARNED = "learned"
 
 IntArray = npt.NDArray[np.integer[Any]]
 FloatArray = npt.NDArray[np.float64]
@@ -72,8 +83,10 @@ class TermMatch:
     share : float
         The contribution to the score; negative where the weighting is.
     via : tuple of Meeting
-        The terms in which the two weights meet, the heaviest first; not all of them, so their shares add up to
-        ``share`` only if there are few.
+        The terms in which the two weights of CPTW meet, the heaviest first; not all of them, so their shares add up to
+        what CPTW gives only if there are few.
+    is_learned : bool, default False
+        Whether the term is not the query's own: the query learned it from its best documents.
     """
 
     query_term: str
@@ -82,10 +95,13 @@ class TermMatch:
     cosine: float
     share: float
     via: tuple[Meeting, ...]
+    is_learned: bool = False
 
     @property
     def kind(self) -> str:
-        """How the terms are related: "direct" (the same), "neighbour" or "shared neighbours"."""
+        """How the terms are related: "direct" (the same), "neighbour" or "shared neighbours"; or "learned"."""
+        if self.is_learned:
+            return LEARNED
         if self.query_term == self.document_term:
             return DIRECT
         return NEIGHBOUR if self.cosine else SHARED_NEIGHBOURS
@@ -117,9 +133,9 @@ class QueryTermShare:
     term : str
         The term.
     words : tuple of str
-        The query's words that are counted as that term, the most frequent first.
+        The query's words that are counted as that term, the most frequent first; none for a term that it learned.
     count : float
-        How often it occurs in the query.
+        How often it occurs in the query; 0 for a term that it learned.
     share : float
         The sum of its matches' shares.
     matches : tuple of TermMatch
@@ -172,8 +188,9 @@ class DocumentTermShare:
 
     @property
     def kind(self) -> str:
-        """Whether the query has the same term: "direct", or else "propagated"."""
-        return DIRECT if any(match.kind == DIRECT for match in self.matches) else PROPAGATED
+        """Whether the query has the same term: "direct"; else "propagated", or "learned" if it is no more than that."""
+        kinds = {match.kind for match in self.matches}
+        return DIRECT if DIRECT in kinds else LEARNED if kinds == {LEARNED} else PROPAGATED
 
 
 @dataclass(frozen=True)
@@ -183,13 +200,18 @@ class Explanation:
     Parameters
     ----------
     score : float
-        What the model gives for the query and the document.
+        What the query and the document get.
     query_terms : tuple of QueryTermShare
-        Every term of the query, the heaviest first. Their shares add up to the score.
+        Every term of the query, and the terms that it learned as far as the document has them, the heaviest first. Their
+        shares add up to the score.
+    parts : mapping of str to float, optional
+        What ``"cptw"``, ``"bm25"`` and ``"learned"`` (the words that the query learned) add to the score, as far as the
+        method has them.
     """
 
     score: float
     query_terms: tuple[QueryTermShare, ...]
+    parts: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     @property
     def matches(self) -> tuple[TermMatch, ...]:
@@ -204,7 +226,12 @@ class Explanation:
     @property
     def propagated(self) -> float:
         """The part of the score that a bag of words would not see."""
-        return math.fsum(match.share for match in self.matches if match.kind != DIRECT)
+        return math.fsum(match.share for match in self.matches if match.kind not in (DIRECT, LEARNED))
+
+    @property
+    def learned(self) -> float:
+        """The part of the score of words that the query does not have, but learned from its best documents."""
+        return math.fsum(match.share for match in self.matches if match.kind == LEARNED)
 
     def document_terms(self) -> tuple[DocumentTermShare, ...]:
         """Take the score apart by the terms of the document.
@@ -236,6 +263,8 @@ class Explanation:
             "score": self.score,
             "direct": self.direct,
             "propagated": self.propagated,
+            "learned": self.learned,
+            "parts": dict(self.parts),
             "query_terms": [term.to_dict() for term in self.query_terms],
         }
 
@@ -302,8 +331,8 @@ def explain(
     # Only columns that the query reaches can meet; by column, for each query term looks up a few of them.
     document_matrix = _keep_columns(_weighted_rows(operator, document_row), query_matrix.indices).tocsc()
 
-    query_words, document_words = _surface_words(model, query), _surface_words(model, document)
-    names = _Names(model.vocabulary_, counts.unknown)
+    query_words, document_words = surface_words(model, query), surface_words(model, document)
+    names = TermNames(model.vocabulary_, counts.unknown)
     document_terms = [names[position] for position in document_row.indices.tolist()]
     query_terms = []
     for i, position in enumerate(query_row.indices.tolist()):
@@ -331,11 +360,20 @@ def explain(
             )
         )
     query_terms.sort(key=lambda share: (-abs(share.share), share.term))
-    return Explanation(math.fsum(match.share for q in query_terms for match in q.matches), tuple(query_terms))
+    score = math.fsum(match.share for q in query_terms for match in q.matches)
+    return Explanation(score, tuple(query_terms), {"cptw": score})
 
 
-class _Names:
-    """The term of each column: the vocabulary first, then the unknown words."""
+class TermNames:
+    """The term of each column: the vocabulary first, then the unknown words.
+
+    Parameters
+    ----------
+    vocabulary : list of str
+        The model's terms.
+    unknown : list of str
+        Words that it does not know.
+    """
 
     def __init__(self, vocabulary: list[str], unknown: list[str]) -> None:
         self._vocabulary = vocabulary
@@ -394,7 +432,7 @@ def _cosines(similarity: sp.csr_matrix, position: int, n_columns: int) -> FloatA
 
 
 def _meetings(
-    parts: sp.csr_matrix, found: IntArray, columns: IntArray, names: _Names, n: int
+    parts: sp.csr_matrix, found: IntArray, columns: IntArray, names: TermNames, n: int
 ) -> list[tuple[Meeting, ...]]:
     """Name the n heaviest columns of the rows that were found."""
     lengths = np.diff(parts.indptr)
@@ -408,8 +446,21 @@ def _meetings(
     return [tuple(meetings[start:end]) for start, end in zip((ends - kept[found]).tolist(), ends.tolist(), strict=True)]
 
 
-def _surface_words(model: Cptw, document: Document) -> dict[str, tuple[str, ...]]:
-    """Collect the words that each term comes from: a person reads "sailing", not "sail"."""
+def surface_words(model: Cptw, document: Document) -> dict[str, tuple[str, ...]]:
+    """Collect the words that each term comes from: a person reads "sailing", not "sail".
+
+    Parameters
+    ----------
+    model : Cptw
+        A fitted model.
+    document : str or mapping
+        A query or a document.
+
+    Returns
+    -------
+    dict
+        Terms to words, the most frequent first.
+    """
     fields = model._fitted_with["field_weights"]
     texts = [document] if isinstance(document, str) else [document.get(name) for name in fields]
     words = Counter(word for text in texts if isinstance(text, str) for word in model.analyzer_fitted.words(text))

@@ -1,11 +1,13 @@
 """Explanations for people: a table for the terminal, a picture for a file.
 
-Both take `cptw_search.explain.Explanation` and compute nothing but percentages. Direct and propagated matches differ
-in colour, and without colour in a word (the table) or in a pattern (the picture).
+Both take `cptw_search.explain.Explanation` and compute nothing but percentages. Direct, propagated and learned matches
+differ in colour, and without colour in a word (the table) or in a shade (the picture). Words that the query learned stand
+together: there are many, and the query's own would be lost among them.
 """
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cptw_search.errors import InvalidInputError, check_choice, require_extra
-from cptw_search.explain import DIRECT, NEIGHBOUR, PROPAGATED, Explanation, QueryTermShare, TermMatch
+from cptw_search.explain import DIRECT, LEARNED, NEIGHBOUR, PROPAGATED, Explanation, QueryTermShare, TermMatch
 from cptw_search.highlight import RICH_STYLES, printable
 
 if TYPE_CHECKING:
@@ -28,8 +30,11 @@ _BAR_WIDTH = 12
 _MAX_LABEL = 24
 
 # Okabe and Ito's palette, made for colour-blind readers; the first is dark and the second light, also in grey.
-_COLOURS = {DIRECT: "#0072B2", PROPAGATED: "#E69F00", "rest": "#999999"}
-_OPACITY = {DIRECT: 0.8, PROPAGATED: 0.5, "rest": 0.4}
+_COLOURS = {DIRECT: "#0072B2", PROPAGATED: "#E69F00", LEARNED: "#009E73", "rest": "#999999"}
+_OPACITY = {DIRECT: 0.8, PROPAGATED: 0.5, LEARNED: 0.5, "rest": 0.4}
+_STYLES = {**RICH_STYLES, LEARNED: "italic yellow"}
+_LEARNED_TERMS = ""  # no term is empty
+_PARTS = {"cptw": "CPTW", "bm25": "BM25", "learned": "feedback"}
 _FONTS_WITH_MORE_SCRIPTS = (
     "Noto Sans CJK JP",
     "Noto Sans CJK SC",
@@ -83,25 +88,41 @@ def render(explanation: Explanation, *, max_query_terms: int = 12, max_matches: 
     from rich.text import Text
 
     _check_at_least_one(max_query_terms=max_query_terms, max_matches=max_matches)
-    heading = Text.assemble(
-        (f"Score {_fixed(explanation.score, 4)}", "bold"),
-        " = ",
-        (f"{_fixed(explanation.direct, 4)} direct", RICH_STYLES[DIRECT]),
-        " + ",
-        (f"{_fixed(explanation.propagated, 4)} propagated", RICH_STYLES[PROPAGATED]),
-    )
+    own, learned = _grouped(explanation)
+    heading = Text(f"Score {_fixed(explanation.score, 4)}", style="bold")
+    for number, (kind, share) in enumerate(_summands(explanation)):
+        heading.append(" + " if number else " = ", style="not bold")
+        heading.append(f"{_fixed(share, 4)} {kind}", style=f"not bold {_STYLES[kind]}")
+    if set(explanation.parts) - {"cptw"}:
+        parts = ", ".join(f"{_fixed(share, 4)} by {_PARTS[name]}" for name, share in explanation.parts.items())
+        heading.append(f"\nOf this {parts}", style="not bold dim")
     if not explanation.query_terms:
         return Group(heading, Text("The query has no word that is counted."))
     table = _new_table()
-    shown = explanation.query_terms[:max_query_terms]
+    shown = own[:max_query_terms] + learned
     for number, term in enumerate(shown, 1):
         _add_query_term(table, term, explanation, max_matches, is_last=number == len(shown))
-    rest = explanation.query_terms[max_query_terms:]
+    rest = own[max_query_terms:]
     notes = []
     if rest:
         portion = _portion(sum(term.share for term in rest), explanation)
         notes.append(Text(f"{_more(len(rest), 'query word')}: {portion}", style="dim"))
     return Group(heading, "", table, *notes)
+
+
+def _grouped(explanation: Explanation) -> tuple[list[QueryTermShare], list[QueryTermShare]]:
+    """Tell the query's own terms from those that it learned, which become one."""
+    own = [term for term in explanation.query_terms if term.count]
+    matches = tuple(match for term in explanation.query_terms if not term.count for match in term.matches)
+    if not matches:
+        return own, []
+    share = math.fsum(match.share for match in matches)
+    return own, [QueryTermShare(_LEARNED_TERMS, ("(learned)",), 0.0, share, matches)]
+
+
+def _summands(explanation: Explanation) -> list[tuple[str, float]]:
+    learned = [(LEARNED, explanation.learned)] if any(match.is_learned for match in explanation.matches) else []
+    return [(DIRECT, explanation.direct), (PROPAGATED, explanation.propagated), *learned]
 
 
 def _check_at_least_one(**numbers: int) -> None:
@@ -137,13 +158,13 @@ def _add_query_term(
         return
     shown, rest = term.matches[:max_matches], term.matches[max_matches:]
     for number, match in enumerate(shown, 1):
-        style = RICH_STYLES[DIRECT if match.kind == DIRECT else PROPAGATED]
+        style = _STYLES[_colour_of(match)]
         colour = "red" if match.share < 0 else style.split()[-1]
         table.add_row(
             name if number == 1 else "",
             Text(_all_words(match.words), style=style),
             _relation(match),
-            f"{match.cosine:.2f}" if match.cosine else "-",
+            f"{match.cosine:.2f}" if match.cosine and not match.is_learned else "-",
             _portion(match.share, explanation),
             Bar(size=1.0, begin=0, end=abs(match.share) / largest, width=_BAR_WIDTH, color=colour),
             end_section=not (is_last or rest) and number == len(shown),
@@ -154,11 +175,19 @@ def _add_query_term(
         table.add_row("", more, "", "", portion, end_section=not is_last)
 
 
+def _left_term(match: TermMatch) -> str:
+    return _LEARNED_TERMS if match.is_learned else match.query_term
+
+
+def _colour_of(match: TermMatch) -> str:
+    return match.kind if match.kind in (DIRECT, LEARNED) else PROPAGATED
+
+
 def _relation(match: TermMatch) -> str:
     if match.kind == DIRECT:
         return "same term"
-    if match.kind == NEIGHBOUR:
-        return "neighbour"
+    if match.kind in (NEIGHBOUR, LEARNED):
+        return match.kind
     return "through " + ", ".join(printable(meeting.term) for meeting in match.via)
 
 
@@ -223,7 +252,7 @@ def draw(
     axes : matplotlib Axes, optional
         Where to draw; a figure of its own by default, which needs no display.
     title : str, optional
-        By default the score and its two parts.
+        By default the score and its parts.
     max_terms : int, default 12
         How many words to show on either side, the heaviest; the others become one, such as "5 more words".
 
@@ -265,10 +294,8 @@ def draw(
     axes.set_axis_off()
     axes.set_ylim(n_rows, 0)
     if title is None:
-        score, direct, propagated = (
-            _fixed(number, 3) for number in (explanation.score, explanation.direct, explanation.propagated)
-        )
-        title = f"Score {score}: {direct} direct + {propagated} propagated"
+        summands = " + ".join(f"{_fixed(share, 3)} {kind}" for kind, share in _summands(explanation))
+        title = f"Score {_fixed(explanation.score, 3)}: {summands}"
     axes.set_title(title, parse_math=False)
     for nodes in (left, right):
         _stack(nodes, n_rows)
@@ -282,13 +309,14 @@ def draw(
 
 def _layout(explanation: Explanation, max_terms: int) -> tuple[list[_Node], list[_Node], list[_Link]]:
     """Choose the words to show and sum up the others."""
-    query_terms = explanation.query_terms
+    own, learned = _grouped(explanation)
+    query_terms = own[: max_terms - len(learned)] + learned + own[max_terms - len(learned) :]
     left = [_Node(_one_word(term.words), "" if term.matches else "no match", term.share) for term in query_terms]
     left_of = {term.term: min(number, max_terms) for number, term in enumerate(query_terms)}
     by_share = explanation.document_terms()
     # Beside the query word that they owe most to: few lines cross then.
-    by_place = sorted(by_share[:max_terms], key=lambda term: left_of[term.matches[0].query_term])
-    right = [_Node(_one_word(term.words), _note(term.matches[0], explanation), term.share) for term in by_place]
+    by_place = sorted(by_share[:max_terms], key=lambda term: left_of[_left_term(term.matches[0])])
+    right = [_Node(_one_word(term.words), _note(term.matches, explanation), term.share) for term in by_place]
     right_of = {term.term: number for number, term in enumerate(by_place)}
     for nodes, shares in ((left, [term.share for term in query_terms]), (right, [term.share for term in by_share])):
         if len(shares) > max_terms:
@@ -297,8 +325,8 @@ def _layout(explanation: Explanation, max_terms: int) -> tuple[list[_Node], list
     scale = 0.5 * max(len(left), len(right), 4) / (sum(abs(match.share) for match in explanation.matches) or 1.0)
     links: dict[tuple[int, int], _Link] = {}
     for match in explanation.matches:
-        ends = left_of[match.query_term], right_of.get(match.document_term, max_terms)
-        kind = "rest" if max_terms in ends else DIRECT if match.kind == DIRECT else PROPAGATED
+        ends = left_of[_left_term(match)], right_of.get(match.document_term, max_terms)
+        kind = "rest" if max_terms in ends else _colour_of(match)
         link = links.setdefault(ends, _Link(*ends, kind, 0.0, 0.0))
         link.share += match.share
         link.thickness += scale * abs(match.share)
@@ -319,10 +347,13 @@ def _one_word(words: Sequence[str]) -> str:
     return word if len(word) <= _MAX_LABEL else word[: _MAX_LABEL - 1] + "…"
 
 
-def _note(match: TermMatch, explanation: Explanation) -> str:
+def _note(matches: Sequence[TermMatch], explanation: Explanation) -> str:
     """Say what ties a document word to the query word that it owes most to."""
+    match = next((match for match in matches if not match.is_learned), matches[0])
     if match.kind == DIRECT:
         return ""
+    if match.kind == LEARNED:
+        return LEARNED
     query_words = next(term.words for term in explanation.query_terms if term.term == match.query_term)
     if match.kind == NEIGHBOUR:
         return f"{_one_word(query_words)} {match.cosine:.2f}"
@@ -421,6 +452,7 @@ def _draw_links(axes: Axes, left: list[_Node], right: list[_Node], links: list[_
     meanings = {
         DIRECT: "the query's own words",
         PROPAGATED: "related words (number: cosine)",
+        LEARNED: "learned words",
         "rest": "other words",
     }
     handles = [

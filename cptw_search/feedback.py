@@ -25,6 +25,7 @@ __all__ = [
     "MAX_DOCUMENT_SHARE",
     "QUERY_WEIGHT",
     "SHARPNESS",
+    "TEACHER_LAMBDA",
     "learn_words",
     "rm3",
 ]
@@ -47,8 +48,12 @@ LEARNED_TERMS = 100
 SHARPNESS = 8.0
 """The power of a document's score, relative to the best one, by which `learn_words` trusts it."""
 
-LEARNED_SHARE = 0.6
+LEARNED_SHARE = 0.8
 """The share of the learned words in the method ``hybrid+feedback``; the rest is the first search's score."""
+
+TEACHER_LAMBDA = 0.1
+"""The share of CPTW, at most, in choosing the documents that teach: a word that is only similar finds good answers, but
+makes poor teachers."""
 
 
 def rm3(

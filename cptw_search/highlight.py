@@ -21,7 +21,7 @@ import regex
 from cptw_search.analysis import TextAnalyzer
 from cptw_search.counting import Document
 from cptw_search.errors import InvalidInputError, check_choice
-from cptw_search.explain import DIRECT, PROPAGATED, DocumentTermShare, Explanation, explain
+from cptw_search.explain import DIRECT, LEARNED, PROPAGATED, DocumentTermShare, Explanation, explain
 from cptw_search.model import Cptw
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def find_spans(model: Cptw, explanation: Explanation, text: str, *, min_share: f
         Any part of the document, such as one of its fields.
     min_share : float, default 0.01
         A propagated word is marked from this part of the score on (with a signed weighting: of the sum of the absolute
-        shares), and only if it speaks for the document; a direct one always.
+        shares), and only if it speaks for the document; a direct one always, one that the query only learned never.
 
     Returns
     -------
@@ -198,14 +198,14 @@ def find_spans(model: Cptw, explanation: Explanation, text: str, *, min_share: f
     marks = {
         term.term: _mark(term)
         for term in explanation.document_terms()
-        if term.kind == DIRECT or (term.share > 0 and term.share >= threshold)
+        if term.kind == DIRECT or (term.kind == PROPAGATED and term.share > 0 and term.share >= threshold)
     }
     return _merge(_occurrences(model.analyzer_fitted, text, marks))
 
 
 def _mark(term: DocumentTermShare) -> Span:
     """Make the mark of a term, without a place."""
-    heaviest = max(term.matches, key=lambda match: match.share)
+    heaviest = max((match for match in term.matches if match.kind != LEARNED), key=lambda match: match.share)
     query_term = term.term if term.kind == DIRECT else heaviest.query_term
     return Span(0, 0, term.kind, query_term, term.share, (term.term,))
 

@@ -28,8 +28,10 @@ from cptw_search.propagation import (
     column_scale,
     place,
     propagation,
+    propagation_of_columns,
     row_lengths,
 )
+from cptw_search.row_products import check_entries
 from cptw_search.similarity import check_tau, raise_threshold, term_similarity
 from cptw_search.term_vectors import VectorSource, term_vectors
 
@@ -222,14 +224,21 @@ class Cptw(Estimator):
         self._settle(analyzer)
         return self
 
-    def _settle(self, analyzer: TextAnalyzer) -> None:
-        """Fix what follows from parameters and learned state: later set_params must not change a fitted model."""
+    def _settle(self, analyzer: TextAnalyzer, factors: npt.NDArray[np.float64] | None = None) -> None:
+        """Fix what follows from parameters and learned state: later set_params must not change a fitted model.
+
+        ``factors`` are those of the columns where they are known, as in a saved model: then S is not read.
+        """
         self._fitted_with = self.get_params()
         del self._fitted_with["vectors"], self._fitted_with["analyzer"]  # known as vector_sources_ and by to_dict
         self._fitted_with["field_weights"] = {name: float(weight) for name, weight in self._field_weights().items()}
         self._analyzer = analyzer
-        alpha = column_scale(self.similarity_, self.normalization)
-        self._operator = propagation(self.similarity_, self.weighting, alpha, self.df_.astype(np.float64), self.n_docs_)
+        df = self.df_.astype(np.float64)
+        if factors is None:
+            alpha = column_scale(self.similarity_, self.normalization)
+            self._operator = propagation(self.similarity_, self.weighting, alpha, df, self.n_docs_)
+        else:
+            self._operator = propagation_of_columns(self.similarity_, self.weighting, factors, df, self.n_docs_)
         for cached in ("model_id", "_nonnegative_operator", "_term_positions", "_lookup"):
             self.__dict__.pop(cached, None)
 
@@ -259,6 +268,7 @@ class Cptw(Estimator):
         """
         if not self.__sklearn_is_fitted__():
             return copy.copy(self).fit(documents)
+        self._operator.checked_matrix  # noqa: B018 - all of S is needed here: an S that was only opened is checked first
         counts = self._count_all(documents).matrix
         known = counts[:, : len(self.vocabulary_)]
         new = copy.copy(self)
@@ -294,6 +304,7 @@ class Cptw(Estimator):
                 "with_tau needs a number that is not below the tau of the model, which must have neither an adaptive tau nor "
                 f"max_neighbours. Got {tau!r} for a model with tau {fitted_tau!r} and max_neighbours {cap!r}: fit anew."
             )
+        self._operator.checked_matrix  # noqa: B018 - as in partial_fit
         new = copy.copy(self)
         new.similarity_ = raise_threshold(self.similarity_, tau)
         new.set_params(**{**self._fitted_with, "tau": tau})  # not what may have been set since
@@ -628,6 +639,7 @@ class Cptw(Estimator):
             if position is None:
                 return []
         row = self.similarity_[[position]]
+        check_entries(row.indices, row.data, len(self.vocabulary_))
         found = sorted(zip((-row.data).tolist(), row.indices.tolist(), strict=True))
         return [Neighbour(self.vocabulary_[j], -cosine) for cosine, j in found if j != position][:n]
 
@@ -715,6 +727,13 @@ class Cptw(Estimator):
             raise CorruptedError(
                 f"The model must have the id {computed}, by its content. It claims {claimed}: it was changed after it "
                 "was written. Restore it or fit it anew."
+            )
+        alpha = column_scale(self.similarity_, self._fitted_with["normalization"])
+        anew = propagation(self.similarity_, self.weighting_fitted, alpha, self.df_.astype(np.float64), self.n_docs_)
+        if not np.allclose(anew.column_scale, self._operator.column_scale, rtol=1e-9, atol=0):
+            raise CorruptedError(
+                "The factors of the model's columns must follow from its similarities. They do not: column_scale.npy was changed "
+                "after it was written. Restore it or fit it anew."
             )
 
     def __sklearn_tags__(self) -> Tags:

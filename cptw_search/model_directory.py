@@ -12,6 +12,7 @@ import numpy as np
 from cptw_search import storage, stored_arrays
 from cptw_search.analysis import Analyzer
 from cptw_search.errors import CorruptedError, InvalidInputError
+from cptw_search.row_products import check_entries
 from cptw_search.term_vectors import VectorsNotSaved
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ __all__ = ["FORMAT_VERSION", "KIND", "compute_model_id", "load_model", "save_mod
 
 KIND = "cptw-model"
 FORMAT_VERSION = 1
+FACTORS = "column_scale.npy"
+"""The factors of the columns of S. They follow from the other files, so they are no part of the id, and a directory without
+them is read as well; with them S need not be read when a model is opened."""
 
 
 def _description(model: Cptw) -> dict[str, object]:
@@ -36,6 +40,7 @@ def _description(model: Cptw) -> dict[str, object]:
 
 
 def _files(model: Cptw) -> dict[str, storage.Content]:
+    """Give what determines a model, and so its id."""
     return {
         "vocabulary.txt": model.vocabulary_,
         "df.npy": model.df_,
@@ -89,12 +94,12 @@ def save_model(model: Cptw, directory: Path) -> None:
     """
     description = _description(model)  # refuses before anything is written
     storage.claim_directory(directory, KIND)
-    folder, table = storage.write_folder(directory, _files(model))
+    folder, table = storage.write_folder(directory, {**_files(model), FACTORS: model._operator.column_scale})
     manifest = {
         "kind": KIND,
         **description,
         "written_by": f"cptw-search {version('cptw-search')}",
-        "model_id": _id(description, {name: facts["sha256"] for name, facts in table.items()}),
+        "model_id": _id(description, {name: facts["sha256"] for name, facts in table.items() if name != FACTORS}),
         "vector_sources": model.vector_sources_,
         "folder": folder,
         "files": table,
@@ -157,8 +162,13 @@ def _from_manifest(model_class: type[Cptw], manifest: storage.Manifest, paths: M
     if len(model.df_) != n_terms:
         raise CorruptedError(f"df.npy must have {n_terms} entries, as vocabulary.txt has. It has {len(model.df_)}.")
     model.similarity_ = stored_arrays.open_csr(paths, "similarity", (n_terms, n_terms))
-    if not ((model.similarity_.data > 0) & (model.similarity_.data <= 1)).all():
-        raise CorruptedError("similarity_data.npy must hold cosines above 0 and up to 1. It does not: it was changed.")
-    model._settle(model.analyzer)  # type: ignore[arg-type]
+    factors = None
+    if FACTORS in paths and model.weighting != "idf-equation":  # whose M is no S with scaled columns
+        factors = stored_arrays.open_array(paths, FACTORS, np.float64)
+        if len(factors) != n_terms or not np.isfinite(factors).all():
+            raise CorruptedError(f"{FACTORS} must hold {n_terms} finite numbers. It does not: it was changed.")
+    else:
+        check_entries(model.similarity_.indices, model.similarity_.data, n_terms)
+    model._settle(model.analyzer, factors)  # type: ignore[arg-type]
     model.__dict__["model_id"] = str(manifest["model_id"])
     return model

@@ -14,9 +14,11 @@ import scipy.sparse as sp
 from cptw_search.errors import CorruptedError
 from cptw_search.stored_arrays import open_array
 
-__all__ = ["Postings", "top_k"]
+__all__ = ["Postings", "WeightFunction", "top_k"]
 
 FloatArray = npt.NDArray[np.float64]
+_LONG_LISTS = 150  # postings a list from which a copy of each is quicker than one of every entry
+_SAMPLED = 64  # one score of so many gives the bound from which candidates are looked for
 WeightFunction = Callable[[FloatArray, npt.NDArray[np.int32]], FloatArray]
 
 
@@ -164,27 +166,108 @@ class Postings:
         CorruptedError
             If the lists name documents that are not there.
         """
-        positions = np.searchsorted(self.features, features)
-        positions[positions == len(self.features)] = 0
-        present = self.features[positions] == features if len(self.features) else np.zeros(len(features), dtype=bool)
-        positions, query_weights = positions[present], query_weights[present]
-        starts = np.where(positions > 0, self.ends[positions - 1], 0) if len(positions) else positions
-        lengths = self.ends[positions] - starts if len(positions) else positions
+        positions, is_there = self.find(features)
+        positions, query_weights = positions[is_there], query_weights[is_there]
+        lengths = self.lengths(positions)
+        starts = self.ends[positions] - lengths
         if not lengths.sum():
             return np.zeros(n_docs)
-        # The lists one behind the other: where each begins here, shifted to where it stands there.
-        shifts = starts - np.concatenate(([0], np.cumsum(lengths)[:-1]))
-        which = np.repeat(shifts, lengths) + np.arange(int(lengths.sum()))
-        docs, weights = self.docs[which], self.weights[which].astype(np.float64)
-        if int(docs.max()) >= n_docs or int(docs.min()) < 0:
-            raise CorruptedError("An inverted list names a document that is not there: the index was changed.")
+        docs, weights = self._lists(starts, lengths)
+        _check_docs(docs, n_docs)
         if document_weight is not None:
             weights = document_weight(weights, docs)
-        products = weights * np.repeat(query_weights, lengths)
-        return np.bincount(docs, weights=products, minlength=n_docs).astype(np.float64, copy=False)
+        weights *= np.repeat(query_weights, lengths)
+        return np.bincount(docs, weights=weights, minlength=n_docs).astype(np.float64, copy=False)
+
+    def find(self, features: npt.NDArray[np.integer[Any]]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
+        """Find the lists of features.
+
+        Parameters
+        ----------
+        features : ndarray of int
+            Ids of features.
+
+        Returns
+        -------
+        positions : ndarray of int
+            The place of each one's list.
+        is_there : ndarray of bool
+            Whether it has one; its position means nothing otherwise.
+        """
+        features = features.astype(self.features.dtype)  # not the other way round: that would copy all of them
+        positions = np.searchsorted(self.features, features)
+        if not len(self.features):
+            return positions, np.zeros(len(features), dtype=bool)
+        positions[positions == len(self.features)] = 0
+        return positions, self.features[positions] == features
+
+    def lengths(self, positions: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
+        """Give the lengths of lists.
+
+        Parameters
+        ----------
+        positions : ndarray of int
+            Their places.
+
+        Returns
+        -------
+        ndarray of int64
+            The number of documents of each.
+        """
+        if not len(positions):
+            return np.zeros(0, dtype=np.int64)
+        return self.ends[positions] - np.where(positions > 0, self.ends[positions - 1], 0)
+
+    def matrix(self, n_docs: int, document_weight: WeightFunction | None = None) -> sp.csr_matrix:
+        """Give all lists as one sparse matrix.
+
+        Parameters
+        ----------
+        n_docs : int
+            The number of documents.
+        document_weight : callable, optional
+            As for `scores`.
+
+        Returns
+        -------
+        csr_matrix
+            Lists by documents, float64.
+
+        Raises
+        ------
+        CorruptedError
+            If the lists name documents that are not there.
+        """
+        _check_docs(self.docs, n_docs)
+        weights = self.weights.astype(np.float64)
+        if document_weight is not None:
+            weights = document_weight(weights, self.docs)
+        indptr = np.concatenate(([0], self.ends)).astype(np.int32 if len(self.docs) < 2**31 else np.int64)
+        return sp.csr_matrix((weights, self.docs, indptr), shape=(len(self.features), n_docs))
+
+    def _lists(
+        self, starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.int32], FloatArray]:
+        """Give some lists one behind the other: copied list by list, or entry by entry where lists are short."""
+        n_postings = int(lengths.sum())
+        if n_postings > _LONG_LISTS * len(lengths):
+            spans = [slice(start, end) for start, end in zip(starts.tolist(), (starts + lengths).tolist(), strict=True)]
+            weights = np.empty(n_postings)
+            np.concatenate([self.weights[span] for span in spans], out=weights)
+            return np.concatenate([self.docs[span] for span in spans]), weights
+        # where each list begins here, shifted to where it stands there
+        shifts = starts - np.concatenate(([0], np.cumsum(lengths)[:-1]))
+        which = np.repeat(shifts, lengths) + np.arange(n_postings)
+        return self.docs[which], self.weights[which].astype(np.float64)
 
 
-def top_k(scores: FloatArray, k: int, tie_break: npt.NDArray[np.int32]) -> npt.NDArray[np.intp]:
+def _check_docs(docs: npt.NDArray[np.int32], n_docs: int) -> None:
+    # as unsigned numbers, in which a negative one is larger than any document
+    if len(docs) and int(docs.view(np.uint32).max()) >= n_docs:
+        raise CorruptedError("An inverted list names a document that is not there: the index was changed.")
+
+
+def top_k(scores: FloatArray, k: int, tie_break: npt.NDArray[np.int32], least: float = 0.0) -> npt.NDArray[np.intp]:
     """Find the k best documents with a positive score.
 
     Parameters
@@ -195,6 +278,8 @@ def top_k(scores: FloatArray, k: int, tie_break: npt.NDArray[np.int32]) -> npt.N
         How many at most.
     tie_break : ndarray of int32
         Among equal scores the lowest comes first.
+    least : float, default 0.0
+        Lower scores do not matter, for others found k better ones already.
 
     Returns
     -------
@@ -206,7 +291,11 @@ def top_k(scores: FloatArray, k: int, tie_break: npt.NDArray[np.int32]) -> npt.N
     >>> top_k(np.array([0.5, 0.0, 0.7, 0.5]), 2, np.array([3, 0, 1, 2], dtype=np.int32)).tolist()
     [2, 3]
     """
-    candidates = np.flatnonzero(scores > 0)
+    # The k-th best of a sample is no better than the k-th best of all: it leaves few candidates, and loses none.
+    sample = scores[::_SAMPLED]
+    if len(sample) > k:
+        least = max(least, float(np.partition(sample, len(sample) - k)[len(sample) - k]))
+    candidates = np.flatnonzero(scores > 0 if least <= 0 else scores >= least)
     if len(candidates) > k:
         found = scores[candidates]
         kth = np.partition(found, len(found) - k)[len(found) - k]

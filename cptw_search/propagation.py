@@ -22,6 +22,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from cptw_search.errors import check_choice
+from cptw_search.row_products import IntArray, check_entries, multiply_row
 
 __all__ = [
     "NORMALIZATIONS",
@@ -36,6 +37,7 @@ __all__ = [
     "idf_released",
     "place",
     "propagation",
+    "propagation_of_columns",
     "row_lengths",
 ]
 
@@ -132,6 +134,8 @@ class Propagation:
         The diagonal entry of an unknown word.
     symmetric : bool, default True
         Whether ``matrix`` is its own transpose, as S is.
+    checked : bool, default True
+        False for an S that was opened and not read: then each row is checked when it is used.
     """
 
     matrix: sp.csr_matrix
@@ -139,6 +143,7 @@ class Propagation:
     column_scale: FloatArray
     unknown_weight: float
     symmetric: bool = True
+    checked: bool = True
 
     def apply(self, rows: sp.csr_matrix) -> sp.csr_matrix:
         """Compute x M for each row x.
@@ -160,7 +165,7 @@ class Propagation:
         >>> tf.apply(sp.csr_matrix([[2.0, 0.0, 3.0]])).toarray().round(3)  # 2 * 0.8, 2 * 0.75 * 0.8, unknown word
         array([[1.6, 1.2, 3. ]])
         """
-        return self._multiply(rows, self.row_scale, self.matrix, self.column_scale)
+        return self._multiply(rows, self.row_scale, self.checked_matrix, self.column_scale)
 
     def apply_transposed(self, rows: sp.csr_matrix) -> sp.csr_matrix:
         """Compute y M' for each row y.
@@ -179,7 +184,68 @@ class Propagation:
 
     @functools.cached_property
     def _transposed(self) -> sp.csr_matrix:
-        return self.matrix if self.symmetric else sp.csr_matrix(self.matrix.T)
+        return self.checked_matrix if self.symmetric else sp.csr_matrix(self.checked_matrix.T)
+
+    @functools.cached_property
+    def checked_matrix(self) -> sp.csr_matrix:
+        """The matrix after a look at every entry, where there was none yet: scipy's kernels trust the indices."""
+        if not self.checked:
+            check_entries(self.matrix.indices, self.matrix.data, self.matrix.shape[1])
+        return self.matrix
+
+    def apply_row(self, columns: IntArray, weights: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Compute x M for one row x; only the rows of M that x names are read.
+
+        Parameters
+        ----------
+        columns : ndarray of int
+            The columns of x over the vocabulary and any number of unknown words.
+        weights : ndarray of float64
+            Its values there.
+
+        Returns
+        -------
+        columns : ndarray of int
+            The columns of x M, ascending.
+        weights : ndarray of float64
+            Its values there.
+
+        Raises
+        ------
+        CorruptedError
+            If a row of an S that was opened and not read is none.
+
+        Examples
+        --------
+        >>> S = sp.csr_matrix([[1.0, 0.75], [0.75, 1.0]])
+        >>> tf = propagation(S, "tf", column_scale(S, "l2"), np.array([1.0, 1.0]), 2)
+        >>> columns, weights = tf.apply_row(np.array([0, 2]), np.array([2.0, 3.0]))
+        >>> columns.tolist(), weights.round(3).tolist()
+        ([0, 1, 2], [1.6, 1.2, 3.0])
+        """
+        scales = (self.row_scale, self.column_scale, self.unknown_weight)
+        return multiply_row(columns, weights, self.matrix, *scales, checked=self.checked)
+
+    def apply_row_transposed(self, columns: IntArray, weights: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Compute y M' for one row y; only the rows of M' that y names are read where M is symmetric.
+
+        Parameters
+        ----------
+        columns : ndarray of int
+            The columns of y over the vocabulary and any number of unknown words.
+        weights : ndarray of float64
+            Its values there.
+
+        Returns
+        -------
+        columns : ndarray of int
+            The columns of the product, ascending.
+        weights : ndarray of float64
+            Its values there.
+        """
+        matrix = self.matrix if self.symmetric else self._transposed
+        scales = (self.column_scale, self.row_scale, self.unknown_weight)
+        return multiply_row(columns, weights, matrix, *scales, checked=self.checked)
 
     def _multiply(
         self, rows: sp.csr_matrix, before: FloatArray, matrix: sp.csr_matrix, after: FloatArray
@@ -202,7 +268,7 @@ class Propagation:
         csr_matrix of shape (n_terms, n_terms)
             M over the vocabulary.
         """
-        return sp.csr_matrix(sp.diags(self.row_scale) @ self.matrix @ sp.diags(self.column_scale))
+        return sp.csr_matrix(sp.diags(self.row_scale) @ self.checked_matrix @ sp.diags(self.column_scale))
 
     def nonnegative(self) -> Propagation:
         """Give the operator of M+ = max(M, 0), for engines that store no negative weights.
@@ -212,9 +278,10 @@ class Propagation:
         Propagation
             Fixed at fit time, so that documents, queries and norms all use the same M+.
         """
-        matrix = sp.csr_matrix(
-            (np.maximum(self.matrix.data, 0.0), self.matrix.indices, self.matrix.indptr), shape=self.matrix.shape
-        )
+        # S has no negative entries: then its arrays stay as they are, and perhaps on the disk
+        matrix = self.matrix
+        if not self.symmetric:
+            matrix = sp.csr_matrix((np.maximum(matrix.data, 0.0), matrix.indices, matrix.indptr), shape=matrix.shape)
         return replace(
             self,
             matrix=matrix,
@@ -334,6 +401,36 @@ def propagation(
     return _KERNELS[weighting](similarity, alpha, df, n_docs)
 
 
+def propagation_of_columns(
+    similarity: sp.csr_matrix, weighting: str, factors: FloatArray, df: FloatArray, n_docs: int
+) -> Propagation:
+    """Build the operator from the factors of its columns, as a model's directory holds them: S is not read.
+
+    Parameters
+    ----------
+    similarity : csr_matrix
+        S, as it was opened.
+    weighting : {"tf", "idf-released", "idf-weighted", "idf-input", "bm25"}
+        Not ``"idf-equation"``, whose entries are no cosines.
+    factors : ndarray
+        The ``column_scale`` of the operator that `propagation` built.
+    df : ndarray
+        Document frequencies.
+    n_docs : int
+        The number of documents.
+
+    Returns
+    -------
+    Propagation
+        The same operator; every row of S is checked when it is used.
+    """
+    row_scale = idf(df, n_docs) if weighting == "idf-input" else np.ones(len(df))
+    unknown_weight = 1.0 if weighting in ("tf", "bm25") else float(np.log(n_docs))
+    if weighting == "idf-released":
+        unknown_weight = float(np.log2(n_docs))
+    return Propagation(similarity, row_scale, factors, unknown_weight, checked=False)
+
+
 def bm25_idf(df: FloatArray, n_docs: int) -> FloatArray:
     """Compute ln(1 + (N - df + 0.5) / (df + 0.5)), Lucene's IDF, which is never negative.
 
@@ -448,6 +545,8 @@ def place(rows: sp.csr_matrix, operator: Propagation, times: int, *, unit_length
     csr_matrix
         The rows to store or to send; a row of zeros stays one.
     """
+    if rows.shape[0] == 1:
+        return _place_one(rows, operator, times, unit_length)
     propagated = operator.apply(rows) if times > 0 or unit_length else rows
     placed = (rows, propagated, None)[times]
     if placed is None:
@@ -458,3 +557,20 @@ def place(rows: sp.csr_matrix, operator: Propagation, times: int, *, unit_length
     inverse = np.divide(1.0, lengths, where=lengths > 0, out=np.zeros_like(lengths))
     data = placed.data * np.repeat(inverse, np.diff(placed.indptr))
     return sp.csr_matrix((data, placed.indices, placed.indptr), shape=placed.shape)
+
+
+def _place_one(row: sp.csr_matrix, operator: Propagation, times: int, unit_length: bool) -> sp.csr_matrix:
+    """Do what `place` does for a single row, which is what a search has."""
+    row.sort_indices()
+    placed: tuple[IntArray, FloatArray] = (row.indices, row.data)
+    propagated = placed
+    if times > 0 or unit_length:
+        propagated = operator.apply_row(*placed)
+    if times > 0:
+        placed = propagated if times == 1 else operator.apply_row_transposed(*propagated)
+    columns, weights = placed
+    if unit_length:
+        squares = propagated[1] ** 2
+        length = float(np.sqrt(np.bincount(np.zeros(len(squares), dtype=np.intp), weights=squares, minlength=1)[0]))
+        weights = weights * (1.0 / length if length > 0 else 0.0)
+    return sp.csr_matrix((weights, columns, np.array([0, len(columns)], dtype=np.int32)), shape=row.shape)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -10,16 +12,18 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from cptw_search.backend import RRF_CONSTANT, RRF_DEPTH
+from cptw_search.batch_scoring import pays, scores_of_many
 from cptw_search.counting import Counts
-from cptw_search.feedback import FEEDBACK_DOCS, LEARNED_SHARE, MAX_DOCUMENT_SHARE, learn_words, rm3
+from cptw_search.feedback import FEEDBACK_DOCS, LEARNED_SHARE, MAX_DOCUMENT_SHARE, TEACHER_LAMBDA, learn_words, rm3
 from cptw_search.model import Cptw
-from cptw_search.postings import top_k
+from cptw_search.postings import Postings, WeightFunction, top_k
 from cptw_search.propagation import bm25_document_weights, bm25_idf, bm25_saturation, idf, row_lengths
 from cptw_search.pruning import Pruning, prune
 from cptw_search.segment import Segment
 
 if TYPE_CHECKING:
     from cptw_search.counting import Document
+    from cptw_search.explain_mixed import Mixture
 
 __all__ = ["Scorer", "rank"]
 
@@ -124,45 +128,117 @@ class Scorer:
         masks : sequence of ndarray of bool
             Which documents may be found, and so may teach words.
         lambda_ : float
-            The share of CPTW in the first search.
+            The share of CPTW in the first search; in choosing the documents that teach it is `TEACHER_LAMBDA` at most.
 
         Yields
         ------
         mapping
             The scores of ``"hybrid+feedback"``, one array a segment.
         """
-        k1, b = self._model.bm25_parameters
         for scores in self.score(queries, segments, "hybrid"):
             first = _mix(scores["cptw"], scores["bm25"], masks, lambda_)
-            best = _best(first, segments, FEEDBACK_DOCS)
-            # documents store no counts of their own
-            counts = self._model.count([segments[which].document(doc) for which, doc, _ in best])
-            saturated = bm25_document_weights(counts.matrix, self._model.average_length_, k1, b)
-            weights = self._query_rows("bm25", saturated)
-            learned = learn_words(weights, [score for _, _, score in best])
+            learned = self._learn(scores, segments, masks, lambda_)
             # the weights hold the IDF already: one row of features, scored against BM25's saturated frequencies
-            taught = self._row_scores("bm25", learned, counts.unknown, segments)
+            taught = self._row_scores("bm25", learned.matrix, learned.unknown, segments)
             yield {"hybrid+feedback": _mix(taught, first, masks, LEARNED_SHARE)}
 
+    def _learn(
+        self,
+        scores: Mapping[str, Scores],
+        segments: Sequence[Segment],
+        masks: Sequence[npt.NDArray[np.bool_]],
+        lambda_: float,
+    ) -> Counts:
+        """Make a query of the words of the best documents; its weights stand in place of counts."""
+        k1, b = self._model.bm25_parameters
+        teachers = _mix(scores["cptw"], scores["bm25"], masks, min(lambda_, TEACHER_LAMBDA))
+        best = _best(teachers, segments, FEEDBACK_DOCS)
+        # documents store no counts of their own
+        counts = self._model.count([segments[which].document(doc) for which, doc, _ in best])
+        saturated = bm25_document_weights(counts.matrix, self._model.average_length_, k1, b)
+        weights = self._query_rows("bm25", saturated)
+        return Counts(learn_words(weights, [score for _, _, score in best]), counts.unknown)
+
+    def mixture(
+        self,
+        query: Document,
+        segments: Sequence[Segment],
+        masks: Sequence[npt.NDArray[np.bool_]],
+        method: str,
+        lambda_: float,
+    ) -> Mixture:
+        """Say what the scores of a query are made of, for explanations; it is searched for once more.
+
+        Parameters
+        ----------
+        query : str or mapping
+            A text or a document.
+        segments : sequence of Segment
+            Where the documents are.
+        masks : sequence of ndarray of bool
+            Which documents may be found.
+        method : {"cptw", "bm25", "hybrid", "hybrid+feedback"}
+            How documents are scored.
+        lambda_ : float
+            The share of CPTW in the hybrid methods.
+
+        Returns
+        -------
+        Mixture
+            The factors of each part, and the weights of learned words.
+        """
+        from cptw_search.explain import TermNames
+        from cptw_search.explain_mixed import Mixture
+
+        if method in ("cptw", "bm25"):
+            return Mixture(float(method == "cptw"), float(method == "bm25"))
+        (scores,) = self.score([query], segments, "hybrid")
+        cptw = _factor(scores["cptw"], masks, lambda_)
+        bm25 = _factor(scores["bm25"], masks, 1 - lambda_)
+        if method == "hybrid":
+            return Mixture(cptw, bm25)
+        first = _factor(_mix(scores["cptw"], scores["bm25"], masks, lambda_), masks, 1 - LEARNED_SHARE)
+        learned = self._learn(scores, segments, masks, lambda_)
+        taught = self._row_scores("bm25", learned.matrix, learned.unknown, segments)
+        weights = _factor(taught, masks, LEARNED_SHARE) * learned.matrix.data
+        names = TermNames(self._model.vocabulary_, learned.unknown)
+        words = {names[n]: w for n, w in zip(learned.matrix.indices.tolist(), weights.tolist(), strict=True)}
+        return Mixture(first * cptw, first * bm25, words)
+
     def _row_scores(self, name: str, row: sp.csr_matrix, unknown: Sequence[str], segments: Sequence[Segment]) -> Scores:
-        return [
-            self._segment_scores(name, segment, segment.features(row.indices, unknown, self._n_terms), row.data)
-            for segment in segments
-        ]
+        return [next(self._scores_of_rows(name, row, unknown, segment)) for segment in segments]
+
+    def _scores_of_rows(
+        self, name: str, rows: sp.csr_matrix, unknown: Sequence[str], segment: Segment
+    ) -> Iterator[FloatArray]:
+        """Score the documents of a segment for each row."""
+        lists, document_weight, divisors = self._lists(name, segment)
+        features = segment.features(rows.indices, unknown, self._n_terms)
+        n_docs = segment.n_docs
+        if rows.shape[0] > 1 and pays(lists, features):
+            scores = scores_of_many(lists, rows, features, n_docs, document_weight)
+        else:
+            # not rows[number], which costs as much as a search
+            spans = itertools.starmap(slice, itertools.pairwise(rows.indptr.tolist()))
+            scores = (lists.scores(features[span], rows.data[span], n_docs, document_weight) for span in spans)
+        for one in scores:
+            yield one if divisors is None else np.divide(one, divisors, out=one)
 
     def _score_counts(
         self, counts: Counts, segments: Sequence[Segment], names: Sequence[str]
     ) -> Iterator[Mapping[str, Scores]]:
         rows = {name: self._query_rows(name, counts.matrix) for name in names}
-        for number in range(counts.matrix.shape[0]):
-            yield {
-                name: self._row_scores(name, matrix[number], counts.unknown, segments) for name, matrix in rows.items()
-            }
+        streams = {
+            name: [self._scores_of_rows(name, matrix, counts.unknown, segment) for segment in segments]
+            for name, matrix in rows.items()
+        }
+        for _ in range(counts.matrix.shape[0]):
+            yield {name: [next(stream) for stream in parts] for name, parts in streams.items()}
 
     def _query_rows(self, name: str, counts: sp.csr_matrix) -> sp.csr_matrix:
         if name == "cptw":
             rows = self._model.represent_counts(counts, "query", self._placement, False)
-            return prune(rows, self._query_pruning)
+            return rows if self._query_pruning == Pruning() else prune(rows, self._query_pruning)
         df = self._model.document_frequencies(counts.indices)
         if name == "bm25":
             weights = bm25_idf(df, self._model.n_docs_)
@@ -174,22 +250,18 @@ class Scorer:
         data = weighted.data * weights * np.repeat(inverse, np.diff(counts.indptr))  # both sides' IDF
         return sp.csr_matrix((data, counts.indices, counts.indptr), counts.shape)
 
-    def _segment_scores(
-        self, name: str, segment: Segment, features: npt.NDArray[np.int64], weights: FloatArray
-    ) -> FloatArray:
-        saturates = name == "bm25" or (name == "cptw" and self._model.weighting_fitted == "bm25")
+    def _lists(self, name: str, segment: Segment) -> tuple[Postings, WeightFunction | None, FloatArray | None]:
+        """Give what a method's scores are made of: lists, how to weigh their entries, and what to divide sums by."""
         if name == "cptw" and segment.expanded is not None:
-            return segment.expanded.scores(features, weights, segment.n_docs)
-        if saturates:
+            return segment.expanded, None, None
+        if name == "bm25" or (name == "cptw" and self._model.weighting_fitted == "bm25"):
             k1, b = self._model.bm25_parameters
 
             def saturated(tf: FloatArray, docs: npt.NDArray[np.int32]) -> FloatArray:
                 return bm25_saturation(tf, segment.text_lengths[docs], self._model.average_length_, k1, b)
 
-            return segment.counts.scores(features, weights, segment.n_docs, saturated)
-        lengths = segment.cptw_lengths if name == "cptw" else segment.tfidf_lengths
-        scores = segment.counts.scores(features, weights, segment.n_docs)
-        return np.asarray(np.divide(scores, lengths, where=lengths > 0, out=np.zeros_like(scores)))
+            return segment.counts, saturated, None
+        return segment.counts, None, segment.cptw_divisors if name == "cptw" else segment.tfidf_divisors
 
 
 def rank(
@@ -231,7 +303,7 @@ def rank(
 
 
 def _masked(parts: Scores, masks: Sequence[npt.NDArray[np.bool_]]) -> Scores:
-    return [np.where(mask, part, 0.0) for part, mask in zip(parts, masks, strict=True)]
+    return [part if mask.all() else np.where(mask, part, 0.0) for part, mask in zip(parts, masks, strict=True)]
 
 
 def _mix(one: Scores, other: Scores, masks: Sequence[npt.NDArray[np.bool_]], share: float) -> Scores:
@@ -244,12 +316,20 @@ def _mix(one: Scores, other: Scores, masks: Sequence[npt.NDArray[np.bool_]], sha
     return mixed
 
 
+def _factor(parts: Scores, masks: Sequence[npt.NDArray[np.bool_]], share: float) -> float:
+    """Give what `_mix` multiplies a score by."""
+    best = max((float(part.max(initial=0.0)) for part in _masked(parts, masks)), default=0.0)
+    return share / best if best > 0 else 0.0
+
+
 def _best(parts: Scores, segments: Sequence[Segment], k: int) -> Ranked:
-    found = [
-        (which, int(doc), float(part[doc]))
-        for which, (part, segment) in enumerate(zip(parts, segments, strict=True))
-        for doc in top_k(part, k, segment.id_ranks)
-    ]
+    found: Ranked = []
+    least = 0.0  # what a document needs after k others were found; an equal score may still come first by its id
+    for which, (part, segment) in enumerate(zip(parts, segments, strict=True)):
+        best = top_k(part, k, segment.id_ranks, least)
+        found += zip(itertools.repeat(which), best.tolist(), part[best].tolist(), strict=False)
+        if len(found) >= k:
+            least = heapq.nlargest(k, (score for _, _, score in found))[-1]
     return _in_order(found, segments)[:k]
 
 

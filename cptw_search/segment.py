@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -87,6 +88,16 @@ class Segment:
     text_lengths: FloatArray
     cptw_lengths: FloatArray
     tfidf_lengths: FloatArray
+
+    @functools.cached_property
+    def cptw_divisors(self) -> FloatArray:
+        """What CPTW's products are divided by: `cptw_lengths`, and infinity for a document without length."""
+        return _divisors(self.cptw_lengths)
+
+    @functools.cached_property
+    def tfidf_divisors(self) -> FloatArray:
+        """What TF-IDF's products are divided by: `tfidf_lengths`, and infinity for a document without length."""
+        return _divisors(self.tfidf_lengths)
 
     @property
     def n_docs(self) -> int:
@@ -269,6 +280,10 @@ class Segment:
                 f"A segment of {segment.n_docs} documents must have as many of each. It has {per_document}."
             )
         return segment
+
+
+def _divisors(lengths: FloatArray) -> FloatArray:
+    return lengths if (lengths > 0).all() else np.where(lengths > 0, lengths, np.inf)
 
 
 @dataclass

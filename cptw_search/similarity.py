@@ -9,9 +9,10 @@ depend on the size of the blocks, and each pair is computed once and written twi
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +35,8 @@ ROUNDING = 1e-12
 
 _EXACT_BATCH = 8192
 _MAX_BLOCK_BYTES = 64 * 2**20
+
+Pairs = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.float64]]  # rows, columns, cosines
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
@@ -120,40 +123,25 @@ def term_similarity(
            [0.   , 0.   , 0.   , 1.   ]])
     """
     check_tau(tau, max_neighbours)
-    matrix = np.asarray(vectors, dtype=np.float64)
-    if matrix.ndim != 2 or not np.isfinite(matrix).all():
-        raise InvalidInputError(
-            "vectors must be a matrix of finite numbers, one row a term. "
-            f"Got shape {matrix.shape}{'' if matrix.ndim != 2 else ' with NaN or infinite values'} instead."
-        )
+    unit, with_vector, n_terms = _unit_rows(vectors)
     if tau == "adaptive":
         tau, max_neighbours = 0.0, max_neighbours or ADAPTIVE_NEIGHBOURS
     threshold = float(tau) - ROUNDING
 
-    n_terms = len(matrix)
-    # Dividing by the largest value first keeps the squares of huge and tiny vectors inside float64.
-    largest = np.abs(matrix).max(axis=1, initial=0.0)
-    with_vector = np.flatnonzero(largest)
-    unit = matrix[with_vector] / largest[with_vector, None]
-    unit /= np.linalg.norm(unit, axis=1)[:, None]
-
     threads = n_threads or os.cpu_count() or 1
     if float(tau) > 1 or len(unit) < 2:
-        pairs = sp.csr_matrix((len(unit), len(unit)))
+        pairs = (np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0))
     elif max_neighbours is None:
         pairs = _pairs_above(unit, threshold, block_size, threads, progress)
     else:
         pairs = _mutual_neighbours(unit, threshold, max_neighbours, block_size, threads, progress)
+    rows, columns, cosines = with_vector[pairs[0]], with_vector[pairs[1]], pairs[2]
 
-    coo = pairs.tocoo()
-    everyone = np.arange(n_terms)
+    everyone = np.arange(n_terms, dtype=np.int32)
     similarity = sp.csr_matrix(
         (
-            np.concatenate([coo.data, np.ones(n_terms)]),
-            (
-                np.concatenate([with_vector[coo.row], everyone]),
-                np.concatenate([with_vector[coo.col], everyone]),
-            ),
+            np.concatenate([cosines, cosines, np.ones(n_terms)]),
+            (np.concatenate([rows, columns, everyone]), np.concatenate([columns, rows, everyone])),
         ),
         shape=(n_terms, n_terms),
     )
@@ -161,6 +149,32 @@ def term_similarity(
     similarity.eliminate_zeros()
     similarity.sort_indices()
     return similarity
+
+
+def _unit_rows(vectors: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int32], int]:
+    """Bring the vectors to unit length: those that are not zeros, which rows they are, and how many rows there were.
+
+    Nothing of the size of the vectors is made but the result.
+    """
+    matrix = np.asarray(vectors)
+    if matrix.dtype.kind not in "fiu":
+        matrix = matrix.astype(np.float64)
+    if matrix.ndim != 2 or not all(np.isfinite(part).all() for part in _parts(matrix)):
+        raise InvalidInputError(
+            "vectors must be a matrix of finite numbers, one row a term. "
+            f"Got shape {matrix.shape}{'' if matrix.ndim != 2 else ' with NaN or infinite values'} instead."
+        )
+    with_vector = np.flatnonzero(matrix.any(axis=1)).astype(np.int32)
+    unit = matrix.astype(np.float64) if len(with_vector) == len(matrix) else matrix[with_vector].astype(np.float64)
+    for part in _parts(unit):
+        # Dividing by the largest value first keeps the squares of huge and tiny vectors inside float64.
+        part /= np.maximum(part.max(axis=1), -part.min(axis=1))[:, None]
+        part /= np.linalg.norm(part, axis=1)[:, None]
+    return unit, with_vector, len(matrix)
+
+
+def _parts(matrix: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
+    return (matrix[start : start + _EXACT_BATCH] for start in range(0, len(matrix), _EXACT_BATCH))
 
 
 def raise_threshold(similarity: sp.csr_matrix, tau: float) -> sp.csr_matrix:
@@ -211,19 +225,24 @@ def _run(
 
 def _pairs_above(
     unit: npt.NDArray[np.float64], threshold: float, block_size: int, threads: int, progress: bool | None
-) -> sp.csr_matrix:
-    """Find the pairs of the upper triangle that reach the threshold, and mirror them."""
+) -> Pairs:
+    """Find the pairs of the upper triangle that reach the threshold."""
     single = unit.astype(np.float32)
     proposed_from = np.float32(threshold - FLOAT32_MARGIN)
     starts = range(0, len(unit), block_size)
     blocks = [(row, column) for row in starts for column in starts if row <= column]
+    own = threading.local()  # one block's memory a thread: new memory for each would cost a tenth of the time
 
-    def compare(
-        block: tuple[int, int],
-    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.float64]]:
+    def compare(block: tuple[int, int]) -> Pairs:
         row, column = block
-        product = single[row : row + block_size] @ single[column : column + block_size].T
-        rows, columns = np.divmod(np.flatnonzero(product.ravel() >= proposed_from), product.shape[1])
+        above, below = single[row : row + block_size], single[column : column + block_size]
+        if not hasattr(own, "product"):
+            own.product = np.empty(min(block_size, len(unit)) ** 2, dtype=np.float32)
+            own.reaches = np.empty(own.product.shape, dtype=bool)
+        product = own.product[: len(above) * len(below)]
+        np.matmul(above, below.T, out=product.reshape(len(above), len(below)))
+        reaches = np.greater_equal(product, proposed_from, out=own.reaches[: len(product)])
+        rows, columns = np.divmod(np.flatnonzero(reaches), len(below))
         if row == column:
             above_diagonal = rows < columns
             rows, columns = rows[above_diagonal], columns[above_diagonal]
@@ -234,13 +253,12 @@ def _pairs_above(
 
     found = list(_run(compare, blocks, len(blocks), threads, progress))
     rows, columns, cosines = (np.concatenate([result[part] for result in found]) for part in range(3))
-    upper = sp.csr_matrix((cosines, (rows, columns)), shape=(len(unit), len(unit)))
-    return sp.csr_matrix(upper + upper.T)
+    return rows, columns, cosines
 
 
 def _mutual_neighbours(
     unit: npt.NDArray[np.float64], threshold: float, n: int, block_size: int, threads: int, progress: bool | None
-) -> sp.csr_matrix:
+) -> Pairs:
     """Find the pairs in which each is among the n nearest of the other and that reach the threshold."""
     single = unit.astype(np.float32)
     n_terms = len(unit)
@@ -269,4 +287,5 @@ def _mutual_neighbours(
 
     starts = range(0, n_terms, n_rows)
     directed = sp.vstack(list(_run(nearest, starts, len(starts), threads, progress)), format="csr")
-    return sp.csr_matrix(directed.minimum(directed.T))  # 0 where only one of the two names the other
+    mutual = sp.triu(directed.minimum(directed.T), k=1, format="coo")  # 0 where only one of the two names the other
+    return mutual.row, mutual.col, mutual.data

@@ -1,4 +1,4 @@
-"""Choosing parameters on data of one's own: tau and k for classification, tau and lambda for search.
+"""Choosing parameters on data of one's own: tau and k for classification, tau, lambda and method for search.
 
 What is chosen is chosen on parts of the data and measured on others, so that the figure that is reported is not the
 one that was maximised.
@@ -8,22 +8,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from cptw_search.backend import DEFAULT_LAMBDA, DEFAULT_METHOD
 from cptw_search.counting import Document
 from cptw_search.engine import EmbeddedIndex
 from cptw_search.errors import InvalidInputError, check_choice, require_extra
 from cptw_search.model import Cptw
 from cptw_search.neighbours import VOTES, nearest_rows, predict_labels, unit_distances
 from cptw_search.progress import progress_bar
+from cptw_search.purposes import PURPOSES
 
-__all__ = ["Tuned", "iicr", "tune_by_iicr", "tune_classification", "tune_search"]
+__all__ = ["Tuned", "iicr", "suggest_search", "tune_by_iicr", "tune_classification", "tune_search"]
 
 FloatArray = npt.NDArray[np.float64]
-Setting = dict[str, float]
+Setting = dict[str, Any]
+
+SEARCH_METHODS = ("hybrid", "hybrid+feedback")
+"""What tuning by judged queries chooses from; with lambda 0 the first is BM25."""
+
+STUDIED_DOCS = (1_000, 6_000)
+"""How many documents the collections of docs/retrieval.md have."""
+
+STUDIED_LENGTHS = (20, 250)
+"""How many terms their documents have on average."""
+
+CAREFUL_LAMBDA = 0.1
+"""CPTW's share where nothing was measured: on none of the studied collections a smaller one lost less."""
 
 
 @dataclass(frozen=True)
@@ -138,11 +153,12 @@ def tune_search(
     *,
     taus: Sequence[float],
     lambdas: Sequence[float],
+    methods: Sequence[str] = SEARCH_METHODS,
     n_folds: int = 5,
     seed: int = 0,
     progress: bool | None = None,
 ) -> Tuned:
-    """Choose tau and lambda for hybrid search by judged queries.
+    """Choose tau, lambda and method for search by judged queries.
 
     Parameters
     ----------
@@ -158,6 +174,8 @@ def tune_search(
         Values of tau to try.
     lambdas : sequence of float
         Shares of CPTW to try, 0 to 1.
+    methods : sequence of str, default ("hybrid", "hybrid+feedback")
+        Methods to try; ``"hybrid"`` with lambda 0 is BM25.
     n_folds : int, default 5
         In how many parts the queries are divided for the honest figure.
     seed : int, default 0
@@ -168,7 +186,7 @@ def tune_search(
     Returns
     -------
     Tuned
-        With ``tau`` and ``lambda`` in ``best``.
+        With ``tau``, ``lambda`` and ``method`` in ``best``.
 
     Raises
     ------
@@ -186,21 +204,59 @@ def tune_search(
     evaluator = ir_measures.evaluator(
         [ir_measures.nDCG @ 10], {query_id: dict(judgements[query_id]) for query_id in judged}
     )
-    settings: list[Setting] = [{"tau": tau, "lambda": share} for tau in taus for share in lambdas]
+    settings: list[Setting] = [
+        {"tau": tau, "lambda": share, "method": method} for tau in taus for share in lambdas for method in methods
+    ]
     per_query = np.zeros((len(settings), len(judged)))
     texts = [queries[query_id] for query_id in judged]
     widest = _with(model, tau=min(taus)).fit(documents)
     with progress_bar("Tuning", len(settings), show=progress) as advance:
-        for number, tau in enumerate(taus):
-            index = EmbeddedIndex.build(widest.with_tau(tau), documents, progress=False)
-            for place, share in enumerate(lambdas):
-                hits = index.search_many(texts, 10, method="hybrid", lambda_=share)
-                run = {q: {hit.id: hit.score for hit in found} for q, found in zip(judged, hits, strict=True)}
-                values = {metric.query_id: metric.value for metric in evaluator.iter_calc(run)}
-                per_query[number * len(lambdas) + place] = [values.get(query_id, 0.0) for query_id in judged]
-                advance(1)
+        index: EmbeddedIndex | None = None
+        for number, setting in enumerate(settings):
+            if index is None or index.model.tau != setting["tau"]:
+                index = EmbeddedIndex.build(widest.with_tau(setting["tau"]), documents, progress=False)
+            hits = index.search_many(texts, 10, method=setting["method"], lambda_=setting["lambda"], fields=[])
+            run = {q: {hit.id: hit.score for hit in found} for q, found in zip(judged, hits, strict=True)}
+            values = {metric.query_id: metric.value for metric in evaluator.iter_calc(run)}
+            per_query[number] = [values.get(query_id, 0.0) for query_id in judged]
+            advance(1)
     results = np.stack([per_query[:, fold].mean(axis=1) for fold in folds], axis=1)
     return _choose(settings, results, "nDCG@10")
+
+
+def suggest_search(n_docs: int, average_length: float) -> Setting:
+    """Suggest settings for search where no query is judged, by the size of a collection alone.
+
+    Within what docs/retrieval.md measured, the default: nothing that is known of a collection or query before its answers
+    are judged told there where another lambda would do better. Outside of it, the careful share.
+
+    Parameters
+    ----------
+    n_docs : int
+        How many documents there are.
+    average_length : float
+        How many terms they have on average.
+
+    Returns
+    -------
+    dict
+        ``tau``, ``lambda`` and ``method``.
+
+    Examples
+    --------
+    >>> suggest_search(3_000, 90)
+    {'tau': 0.35, 'lambda': 0.3, 'method': 'hybrid+feedback'}
+    >>> suggest_search(5_000_000, 90)["lambda"]
+    0.1
+    """
+    studied = (
+        STUDIED_DOCS[0] <= n_docs <= STUDIED_DOCS[1] and STUDIED_LENGTHS[0] <= average_length <= STUDIED_LENGTHS[1]
+    )
+    return {
+        "tau": PURPOSES["search"]["tau"],
+        "lambda": DEFAULT_LAMBDA if studied else CAREFUL_LAMBDA,
+        "method": DEFAULT_METHOD,
+    }
 
 
 def tune_by_iicr(

@@ -1,6 +1,6 @@
 """Index a handful of texts in memory and search them: what the README shows."""
 
-from cptw_search import Cptw, EmbeddedIndex
+from cptw_search import EmbeddedIndex, model_for
 
 texts = [
     "The captain of the ship watched the storm at sea.",
@@ -10,7 +10,7 @@ texts = [
     "The government raised the tax on income.",
     "Voters want the government to lower income tax.",
 ]
-model = Cptw(vectors="lsi", n_dimensions=3).fit(
+model = model_for("search", n_dimensions=3).fit(
     texts
 )  # or vectors=load_vectors("GoogleNews-vectors-negative300.bin.gz")
 index = EmbeddedIndex.build(model, texts)

@@ -50,6 +50,8 @@ _SMALLEST = float(np.finfo(np.float32).tiny)  # of the normal floats: servers re
 _LARGEST = float(np.finfo(np.float32).max)
 _DROPPED_BITS = 15  # of a float32, when a server stores it
 
+_to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode  # made once, for speed
+
 
 class Rejection(NamedTuple):
     """A document that did not get in.
@@ -160,7 +162,7 @@ class Encoder:
             kinds = [type(text).__name__ for text in texts] or "none"
             raise InvalidInputError(f"A document must have a text in one of the fields {expected}. Got {kinds} there.")
         try:
-            source = json.dumps(fields, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+            source = _to_json(fields)
             source.encode()
         except (TypeError, ValueError, RecursionError) as error:
             raise InvalidInputError(f"A document must be something that JSON can hold: {error}.") from error
@@ -180,7 +182,7 @@ class Encoder:
         )
 
     def _lines(self, doc_id: str, source: str, members: str) -> bytes:
-        quoted = json.dumps(doc_id, ensure_ascii=False)
+        quoted = _to_json(doc_id)
         added = f'"{ID_FIELD}":{quoted},{members}}}'
         if self.verb == "update":
             return f'{{"update":{{"_id":{quoted},"retry_on_conflict":3}}}}\n{{"doc":{{{added}}}\n'.encode()
@@ -200,7 +202,7 @@ def _columns(known: npt.NDArray[np.object_], unknown: Iterable[str]) -> npt.NDAr
 
 
 def _feature(term: str) -> str:
-    return json.dumps(encode_feature(term), ensure_ascii=False) + ":"
+    return _to_json(encode_feature(term)) + ":"
 
 
 def _texts(counts: sp.csr_matrix, tokens: npt.NDArray[np.object_]) -> Iterator[str]:
@@ -209,7 +211,7 @@ def _texts(counts: sp.csr_matrix, tokens: npt.NDArray[np.object_]) -> Iterator[s
     repeated = np.repeat(tokens[counts.indices], times).tolist()
     ends = np.concatenate(([0], np.cumsum(times)))[counts.indptr].tolist()
     for start, end in itertools.pairwise(ends):
-        yield json.dumps(" ".join(repeated[start:end]), ensure_ascii=False)
+        yield _to_json(" ".join(repeated[start:end]))
 
 
 def _weights(rows: sp.csr_matrix, features: npt.NDArray[np.object_]) -> Iterator[str]:
@@ -280,7 +282,7 @@ def deletion(doc_id: str) -> Action:
     Action
         One line.
     """
-    return Action(doc_id, f'{{"delete":{{"_id":{json.dumps(doc_id, ensure_ascii=False)}}}}}\n'.encode())
+    return Action(doc_id, f'{{"delete":{{"_id":{_to_json(doc_id)}}}}}\n'.encode())
 
 
 def batches(documents: Iterable[Document], size: int) -> Iterator[list[Numbered]]:

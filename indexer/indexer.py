@@ -45,6 +45,7 @@ from cptw_search.errors import (
     FormatVersionError,
     InvalidInputError,
     LoadError,
+    MissingIndexError,
     ModelMismatchError,
     RejectedError,
 )
@@ -62,7 +63,7 @@ class ClusterIndexer:
     """The write path to one name on a cluster.
 
     `load` makes a new index and points the alias at it when all documents are in; `add`, `update` and `delete` change
-    what the alias points at. A load keeps the ids that it has seen in memory, some 100 bytes each.
+    what the alias points at, and `create` makes that for many to add to. A load keeps the ids that it has seen in memory, some 100 bytes each.
 
     Parameters
     ----------
@@ -223,7 +224,7 @@ class ClusterIndexer:
         return None
 
     def _finish(self, pipeline: Pipeline, index: str, created: str, old: str | None) -> None:
-        """Count, mark as complete, and swap."""
+        """Count, and serve."""
         n_expected = pipeline.sent.n_done + pipeline.n_skipped
         if n_expected == 0 and old is not None:
             why = f" The first was rejected because: {pipeline.sent.rejections[0].reason}" if pipeline.n_read else ""
@@ -236,6 +237,10 @@ class ClusterIndexer:
             raise LoadError(
                 f"{index} must hold the {n_expected:,} documents that were sent. It holds {n_found:,}: start anew."
             )
+        self._serve(index, created, old)
+
+    def _serve(self, index: str, created: str, old: str | None) -> None:
+        """Mark as complete, and swap."""
         meta = self._checked_meta(index, created)
         settings = served_settings(self.n_replicas)
         self._put(make_path(index, "_settings"), settings)
@@ -316,12 +321,50 @@ class ClusterIndexer:
         self.model = other.model
         return summary
 
-    # Daily work ---------------------------------------------------------------------------------------------------
+    # A collection in parts, or daily work -------------------------------------------------------------------------
+
+    def create(self) -> str:
+        """Make an empty index to `add` to, and point the alias at it, unless it points at one already.
+
+        Many may do this at the same time and know nothing of each other: the server gives the alias to one of them, and
+        all go on with that one's index.
+
+        Returns
+        -------
+        str
+            The concrete index.
+
+        Raises
+        ------
+        InvalidInputError
+            If the name is that of an index, or what is served stores its documents in another way.
+        ModelMismatchError
+            If it was made by another model.
+        LoadError
+            If the index could not be made.
+        """
+        if self.retries.run(lambda: current_index(self.client, self.name)) is None:
+            index, created = self._create()
+            try:
+                self._serve(index, created, None)
+            except LoadError:
+                if self.retries.run(lambda: current_index(self.client, self.name)) in (None, index):
+                    raise
+                with contextlib.suppress(MissingIndexError):  # another one was faster: ours is empty, and nobody's
+                    self.retries.run(lambda: self.client.request("DELETE", make_path(check_index_name(index))))
+        served, layout = self.retries.run(self._served)
+        if layout != self.layout:
+            raise InvalidInputError(
+                f"{served} must store documents as is asked for: {self.layout!r}. It has {layout!r}: ask for the same, or add "
+                "without create."
+            )
+        return served
 
     def add(
         self,
         documents: Iterable[Document],
         *,
+        resume: bool = False,
         rejected_file: str | os.PathLike[str] | None = None,
         progress: bool | None = None,
     ) -> LoadSummary:
@@ -331,6 +374,8 @@ class ClusterIndexer:
         ----------
         documents : iterable of mapping or str
             As for `load`.
+        resume : bool, default False
+            Pass over documents whose ids are there already, as after an `add` of the same ones that was interrupted.
         rejected_file : str or path, optional
             As for `load`.
         progress : bool, optional
@@ -350,7 +395,7 @@ class ClusterIndexer:
         LoadError
             If a request failed for good, or the alias was moved meanwhile.
         """
-        return self._write(documents, "create", rejected_file, progress)
+        return self._write(documents, "create", rejected_file, progress, resume=resume)
 
     def update(
         self,
@@ -392,10 +437,16 @@ class ClusterIndexer:
         verb: str,
         rejected_file: str | os.PathLike[str] | None,
         progress: bool | None,
+        *,
+        resume: bool = False,
     ) -> LoadSummary:
         _check_iterable(documents)
         index, layout = self.retries.run(self._served)
-        pipeline = Pipeline(Encoder(self.model, layout, verb), BulkSender(self.client, index, retries=self.retries))
+        # The last request of whoever was interrupted may still be on its way: what it brings is compared, not rejected.
+        sender = BulkSender(self.client, index, retries=self.retries, is_again=resume)
+        pipeline = Pipeline(Encoder(self.model, layout, verb), sender)
+        if resume:
+            pipeline.existing = lambda ids: self.retries.run(lambda: find_ids(self.client, index, ids))
         return self._run(pipeline, documents, index, rejected_file, progress, lambda: self._show(index), _AGAIN)
 
     def delete(self, ids: Iterable[str | int]) -> int:

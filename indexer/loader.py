@@ -161,6 +161,9 @@ class BulkSender:
         How many actions a request has at most.
     max_bytes : int, default 5000000
         How many bytes it has at most.
+    is_again : bool, default False
+        Whether somebody may have sent the same before: a new document that is there already is then no rejection, if it
+        is the same.
     """
 
     def __init__(
@@ -171,11 +174,13 @@ class BulkSender:
         retries: Retries | None = None,
         max_actions: int = MAX_ACTIONS,
         max_bytes: int = MAX_BYTES,
+        is_again: bool = False,
     ) -> None:
         self._client = client
         self._index = index
         self._retries = retries or Retries()
         self._limit = client.max_content_length()
+        self._is_again = is_again
         self.max_actions = max_actions
         self.max_bytes = min(max_bytes, self._limit)
         self.stop = threading.Event()
@@ -215,7 +220,7 @@ class BulkSender:
         sent = Sent()
         patience = Patience(self._retries, self.stop)
         waiting = list(chunk)
-        is_again = False  # whether an earlier try may have done what is tried now
+        is_again = self._is_again  # whether an earlier try may have done what is tried now
         while waiting:
             try:
                 items = self._request(waiting)

@@ -7,18 +7,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cptw_queries.builders import Clause, bm25_query, weights_query
-from cptw_queries.expansion import expand
+from cptw_queries.expansion import expand, known_scales
+from cptw_queries.explaining import explain_hits
 from cptw_queries.filters import AnyFilter
 from cptw_queries.fitting import FittedQuery, prune_to_fit
 from cptw_queries.layout import NO_WEIGHTS, IndexLayout, check_layout, read_layout
 from cptw_queries.learning import Learner
-from cptw_queries.searching import HALVES, LEARNING, SearchOptions
+from cptw_queries.searching import HALVES, LEARNING, SearchOptions, SearchPart
 from cptw_queries.server_index import ServerIndex
-from cptw_search.backend import Hit, check_search
+from cptw_search.backend import DEFAULT_LAMBDA, DEFAULT_METHOD, Hit, check_search
 from cptw_search.cluster import ID_FIELD, ClusterClient
 from cptw_search.document_ids import check_id
 from cptw_search.errors import InvalidInputError
-from cptw_search.explain import explain as explain_match
+from cptw_search.explain_mixed import check_explainable
 from cptw_search.model import Cptw
 from cptw_search.pruning import Pruning
 
@@ -151,8 +152,8 @@ class ClusterIndex(ServerIndex):
         query: Document,
         k: int = 10,
         *,
-        method: str = "cptw",
-        lambda_: float = 0.3,
+        method: str = DEFAULT_METHOD,
+        lambda_: float = DEFAULT_LAMBDA,
         filter: AnyFilter | None = None,
         explain: bool = False,
         offset: int = 0,
@@ -169,7 +170,7 @@ class ClusterIndex(ServerIndex):
             A text, or a document to find others like it.
         k : int, default 10
             How many at most.
-        method : {"cptw", "bm25", "hybrid", "hybrid+feedback", "rrf"}, default "cptw"
+        method : {"cptw", "bm25", "hybrid", "hybrid+feedback", "rrf"}, default "hybrid+feedback"
             How documents are scored. ``"hybrid"`` adds CPTW and BM25, each divided by its best score;
             ``"hybrid+feedback"`` adds the words of its ten best documents to that; ``"rrf"`` fuses the ranks of CPTW
             and BM25.
@@ -179,7 +180,9 @@ class ClusterIndex(ServerIndex):
             Only documents whose fields have these values, as for `EmbeddedIndex.search`; or a `RawFilter` in the
             server's own query language.
         explain : bool, default False
-            Say for each hit why it matches (with ``method="cptw"``).
+            Say for each hit why it matches, with shares that add up to its score but for the bits that servers store; for
+            the methods ``"cptw"``, ``"bm25"``, ``"hybrid"`` and ``"hybrid+feedback"``. What BM25 gives for each word is
+            asked for in a request of its own.
         offset : int, default 0
             How many hits are passed over; with k at most 10,000.
         after : Hit, optional
@@ -211,8 +214,8 @@ class ClusterIndex(ServerIndex):
         ClusterIndex.search_many : Many queries in few requests.
         """
         check_search(query, k, method, lambda_)
-        if explain and method != "cptw":
-            raise InvalidInputError(f"explain needs method 'cptw', whose score it takes apart. Got {method!r} instead.")
+        if explain:
+            check_explainable(method)
         text_fields = self._model.text_fields if explain and fields is not None else frozenset()
         options = SearchOptions(
             k=k,
@@ -225,17 +228,19 @@ class ClusterIndex(ServerIndex):
             min_score=min_score,
             scales=scales,
         )
-        hits = self._find([query], options, stacklevel=2)[0]
-        if not explain:
+        parts: list[list[SearchPart]] | None = [] if explain else None
+        hits = self._find([query], options, stacklevel=2, parts=parts)[0]
+        if not parts:
             return hits
         extra = text_fields - set(fields or ())
+        explanations = explain_hits(self.client, self.name, self._model, query, hits, parts[0])
         return [
             replace(
                 hit,
-                explanation=explain_match(self._model, query, hit.fields, nonnegative=True),
+                explanation=explanation,
                 fields={name: value for name, value in hit.fields.items() if name not in extra},
             )
-            for hit in hits
+            for hit, explanation in zip(hits, explanations, strict=True)
         ]
 
     def search_many(
@@ -243,8 +248,8 @@ class ClusterIndex(ServerIndex):
         queries: Sequence[Document],
         k: int = 10,
         *,
-        method: str = "cptw",
-        lambda_: float = 0.3,
+        method: str = DEFAULT_METHOD,
+        lambda_: float = DEFAULT_LAMBDA,
         filter: AnyFilter | None = None,
         fields: Sequence[str] | None = None,
         scales: tuple[float, float] | None = None,
@@ -257,7 +262,7 @@ class ClusterIndex(ServerIndex):
             Texts or documents.
         k : int, default 10
             How many at most.
-        method : {"cptw", "bm25", "hybrid", "hybrid+feedback", "rrf"}, default "cptw"
+        method : {"cptw", "bm25", "hybrid", "hybrid+feedback", "rrf"}, default "hybrid+feedback"
             See `search`.
         lambda_ : float, default 0.3
             See `search`.
@@ -286,13 +291,30 @@ class ClusterIndex(ServerIndex):
         )
         return self._find(queries, options, stacklevel=2)
 
+    def known_scales(self, query: Document) -> tuple[float, float]:
+        """Give scales for ``search(..., method="hybrid", scales=...)`` that are known before it, so that it takes one request.
+
+        Parameters
+        ----------
+        query : str or mapping
+            The query.
+
+        Returns
+        -------
+        cptw : float
+            CPTW's scale, which is 1.
+        bm25 : float
+            BM25's: about its best score, by the length of the query's IDF vector.
+        """
+        return known_scales(self._model, query)
+
     def more_like(
         self,
         doc_id: str | int,
         k: int = 10,
         *,
         method: str = "cptw",
-        lambda_: float = 0.3,
+        lambda_: float = DEFAULT_LAMBDA,
         filter: AnyFilter | None = None,
     ) -> list[Hit]:
         """Find documents like one of the index, without that one.

@@ -175,7 +175,7 @@ class ExistingIndex(ServerIndex):
         query: Document,
         k: int = 10,
         *,
-        method: str = "cptw",
+        method: str = "hybrid",
         lambda_: float = 0.3,
         filter: AnyFilter | None = None,
         explain: bool = False,
@@ -192,7 +192,7 @@ class ExistingIndex(ServerIndex):
             A text, or a mapping with the model's fields.
         k : int, default 10
             How many at most.
-        method : {"cptw", "bm25", "hybrid", "rrf"}, default "cptw"
+        method : {"cptw", "bm25", "hybrid", "rrf"}, default "hybrid"
             The expanded query, the words of the query alone, or both together.
         lambda_ : float, default 0.3
             The share of the expanded query in ``"hybrid"``, 0 to 1.
@@ -246,7 +246,7 @@ class ExistingIndex(ServerIndex):
         queries: Sequence[Document],
         k: int = 10,
         *,
-        method: str = "cptw",
+        method: str = "hybrid",
         lambda_: float = 0.3,
         filter: AnyFilter | None = None,
     ) -> list[list[Hit]]:
@@ -258,7 +258,7 @@ class ExistingIndex(ServerIndex):
             Texts, or mappings with the model's fields.
         k : int, default 10
             How many at most.
-        method : {"cptw", "bm25", "hybrid", "rrf"}, default "cptw"
+        method : {"cptw", "bm25", "hybrid", "rrf"}, default "hybrid"
             See `search`.
         lambda_ : float, default 0.3
             See `search`.

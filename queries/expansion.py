@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
+from cptw_search.backend import BM25_SCALE
 from cptw_search.feedback import learn_words
 from cptw_search.model import Cptw
 from cptw_search.propagation import bm25_document_weights, bm25_idf
@@ -16,7 +18,7 @@ from cptw_search.pruning import Pruning, prune
 if TYPE_CHECKING:
     from cptw_search.counting import Document
 
-__all__ = ["ExpandedQuery", "LearnedQuery", "expand", "learn"]
+__all__ = ["ExpandedQuery", "LearnedQuery", "expand", "known_scales", "learn"]
 
 LEAST_WEIGHT = 1.1754944e-38  # of a normal float32, which the servers compute with
 
@@ -71,14 +73,16 @@ def expand(
     """
     counts = model.count(queries)
     rows = model.represent_counts(counts.matrix, "query", placement, True)
-    if pruning is not None:
+    if pruning is not None and pruning != Pruning():
         rows = prune(rows, pruning)
     names = _Names(model.vocabulary_, counts.unknown)
-    df = np.concatenate([model.df_, np.ones(len(counts.unknown))])
-    weighted = counts.matrix.copy()
-    weighted.data = weighted.data * bm25_idf(df, model.n_docs_)[weighted.indices]
+    matrix = counts.matrix
+    # The IDF of these terms alone: that of the whole vocabulary takes longer than all the rest of a short query.
+    weighted = matrix.data * bm25_idf(model.document_frequencies(matrix.indices), model.n_docs_)
     return [
-        ExpandedQuery(_row(rows, n, names), _row(counts.matrix, n, names), _row(weighted, n, names))
+        ExpandedQuery(
+            _row(rows, rows.data, n, names), _row(matrix, matrix.data, n, names), _row(matrix, weighted, n, names)
+        )
         for n in range(rows.shape[0])
     ]
 
@@ -141,6 +145,39 @@ def learn(model: Cptw, documents: Sequence[Mapping[str, object]], scores: Sequen
     )
 
 
+def known_scales(model: Cptw, query: Document) -> tuple[float, float]:
+    """Give the scales of ``"hybrid"`` that are known before a search, so that it takes one request.
+
+    BM25 is the product of the query's IDF vector with a document's frequencies, and CPTW a cosine: divided by the length
+    of that vector, times `BM25_SCALE`, BM25 has about CPTW's scale.
+
+    Parameters
+    ----------
+    model : Cptw
+        A fitted model.
+    query : str or mapping
+        The query.
+
+    Returns
+    -------
+    cptw : float
+        CPTW's scale, which is 1.
+    bm25 : float
+        BM25's.
+
+    Examples
+    --------
+    >>> model = Cptw(vectors=None).fit(["a boat at sea", "the boat"])
+    >>> cptw, bm25 = known_scales(model, "boat sea")
+    >>> cptw, round(bm25, 2)
+    (1.0, 2.51)
+    """
+    counts = model.count([query]).matrix
+    weights = counts.data * bm25_idf(model.document_frequencies(counts.indices), model.n_docs_)
+    length = float(np.linalg.norm(weights))
+    return 1.0, BM25_SCALE * length if length > 0 else 1.0
+
+
 class _Names:
     def __init__(self, vocabulary: Sequence[str], unknown: Sequence[str]) -> None:
         self._vocabulary = vocabulary
@@ -151,7 +188,8 @@ class _Names:
         return self._vocabulary[column] if column < self._n_terms else self._unknown[column - self._n_terms]
 
 
-def _row(matrix: sp.csr_matrix, number: int, names: _Names) -> dict[str, float]:
+def _row(matrix: sp.csr_matrix, data: npt.NDArray[np.float64], number: int, names: _Names) -> dict[str, float]:
+    """Name the terms of a row, with their entries of ``data``."""
     row = slice(matrix.indptr[number], matrix.indptr[number + 1])
-    pairs = zip(matrix.indices[row].tolist(), matrix.data[row].tolist(), strict=True)
+    pairs = zip(matrix.indices[row].tolist(), data[row].tolist(), strict=True)
     return {names[column]: weight for column, weight in pairs if weight >= LEAST_WEIGHT}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from cptw_queries.bodies import best_score_body, ranking_body, search_body
 from cptw_queries.builders import Clause, hybrid_query, narrow
@@ -15,9 +16,9 @@ from cptw_search.backend import RRF_DEPTH
 from cptw_search.cluster import ID_FIELD, ClusterClient
 from cptw_search.cluster_answers import read_part
 from cptw_search.errors import InvalidInputError
-from cptw_search.feedback import FEEDBACK_DOCS, LEARNED_SHARE
+from cptw_search.feedback import FEEDBACK_DOCS, LEARNED_SHARE, TEACHER_LAMBDA
 
-__all__ = ["HALVES", "LEARNING", "SearchOptions", "check_options", "run_searches"]
+__all__ = ["HALVES", "LEARNING", "SearchOptions", "SearchPart", "check_options", "run_searches"]
 
 LEARNING = "hybrid+feedback"
 """The method that learns words from the best documents of a first search."""
@@ -32,6 +33,25 @@ HALVES = {
 """Which queries each method needs."""
 
 Halves = Mapping[str, Clause]
+Scaled = tuple[Clause, float, float]  # a clause, its share and its best score
+
+
+class SearchPart(NamedTuple):
+    """What a query's scores are a sum of.
+
+    Attributes
+    ----------
+    name : {"cptw", "bm25", "learned"}
+        Which of the sums.
+    clause : dict
+        What the server scores.
+    factor : float
+        What these scores are multiplied by.
+    """
+
+    name: str
+    clause: Clause
+    factor: float
 
 
 @dataclass(frozen=True)
@@ -128,7 +148,12 @@ def _is_number(value: object) -> bool:
 
 
 def run_searches(
-    client: ClusterClient, name: str, queries: Sequence[Halves], options: SearchOptions, learner: Learner
+    client: ClusterClient,
+    name: str,
+    queries: Sequence[Halves],
+    options: SearchOptions,
+    learner: Learner,
+    parts: list[list[SearchPart]] | None = None,
 ) -> list[list[RawHit]]:
     """Search for many queries.
 
@@ -144,6 +169,8 @@ def run_searches(
         What is asked for.
     learner : Learner
         Makes queries of documents, for ``"hybrid+feedback"``.
+    parts : list, optional
+        Where explanations are wanted: filled with the parts of each query, for the methods that add scores up.
 
     Returns
     -------
@@ -160,11 +187,20 @@ def run_searches(
     found: list[list[RawHit]] = [[] for _ in queries]
     mixed: list[Clause | None]
     if options.method in ("hybrid", LEARNING):
-        mixed = _mixed(client, name, queries, options)
+        best = _best_halves(client, name, queries, options)
+        mixed = _mixed(queries, best, options.lambda_)
+        if parts is not None:
+            parts[:] = _parts(queries, best, options.lambda_)
         if options.method == LEARNING:
-            mixed = _taught(client, name, mixed, options, learner)
+            teachers = _mixed(queries, best, min(options.lambda_, TEACHER_LAMBDA))
+            taught = _taught(client, name, mixed, teachers, options, learner)
+            if parts is not None:
+                parts[:] = map(_with_learned, parts, mixed, taught)
+            mixed = [hybrid_query(scaled) if scaled else None for scaled in taught]
     else:
         mixed = [halves.get(options.method) for halves in queries]
+        if parts is not None:
+            parts[:] = [[] if clause is None else [SearchPart(options.method, clause, 1.0)] for clause in mixed]
     sent = [position for position, clause in enumerate(mixed) if clause is not None]
     bodies = [_body(clause, options) for clause in mixed if clause is not None]
     for position, hits in zip(sent, raw_hits(client, name, bodies), strict=True):
@@ -184,28 +220,49 @@ def _body(clause: Clause, options: SearchOptions) -> Clause:
     )
 
 
-def _mixed(client: ClusterClient, name: str, queries: Sequence[Halves], options: SearchOptions) -> list[Clause | None]:
-    """Add the two halves of each query, scaled by their best scores."""
-    shares = {"cptw": options.lambda_, "bm25": 1 - options.lambda_}
+def _best_halves(
+    client: ClusterClient, name: str, queries: Sequence[Halves], options: SearchOptions
+) -> list[dict[str, float]]:
+    """Give the best score of each half of each query; one that has no share is not asked for."""
+    shares = _shares(options.lambda_)
     wanted = [(n, half) for n, halves in enumerate(queries) for half in halves if shares[half] > 0]
     if options.scales is not None:
         scale_of = dict(zip(shares, options.scales, strict=True))
-        best = [scale_of[half] for _, half in wanted]
+        found = [scale_of[half] for _, half in wanted]
     else:
         bodies = [best_score_body(narrow(queries[n][half], options.filters, options.exclude_ids)) for n, half in wanted]
-        best = best_scores(client, name, bodies)
-    parts: list[list[tuple[Clause, float, float]]] = [[] for _ in queries]
-    for (n, half), scale in zip(wanted, best, strict=True):
+        found = best_scores(client, name, bodies)
+    best: list[dict[str, float]] = [{} for _ in queries]
+    for (n, half), scale in zip(wanted, found, strict=True):
         if scale > 0:
-            parts[n].append((queries[n][half], shares[half], scale))
+            best[n][half] = scale
+    return best
+
+
+def _shares(lambda_: float) -> dict[str, float]:
+    return {"cptw": lambda_, "bm25": 1 - lambda_}
+
+
+def _mixed(queries: Sequence[Halves], best: Sequence[Mapping[str, float]], lambda_: float) -> list[Clause | None]:
+    """Add the two halves of each query, scaled by their best scores."""
+    shares = _shares(lambda_)
+    parts = [
+        [(halves[half], shares[half], scale) for half, scale in scales.items() if shares[half] > 0]
+        for halves, scales in zip(queries, best, strict=True)
+    ]
     return [hybrid_query(halves) if halves else None for halves in parts]
 
 
 def _taught(
-    client: ClusterClient, name: str, first: Sequence[Clause | None], options: SearchOptions, learner: Learner
-) -> list[Clause | None]:
-    """Add to each query the words of its best documents, both scaled by their best scores."""
-    asked = {n: clause for n, clause in enumerate(first) if clause is not None}
+    client: ClusterClient,
+    name: str,
+    first: Sequence[Clause | None],
+    teachers: Sequence[Clause | None],
+    options: SearchOptions,
+    learner: Learner,
+) -> list[list[Scaled]]:
+    """Add to each query the words of the documents that teach, both with their best scores."""
+    asked = {n: clause for n, clause in enumerate(teachers) if clause is not None}
     bodies = (
         search_body(
             narrow(clause, options.filters, options.exclude_ids),
@@ -215,20 +272,42 @@ def _taught(
         )
         for clause in asked.values()
     )
-    parts: dict[int, list[tuple[Clause, float, float]]] = {}
     learned: dict[int, Clause] = {}
     for n, hits in zip(asked, each_hits(client, name, bodies), strict=True):
         if hits:
             scores = [float(hit["_score"]) for hit in hits]
-            parts[n] = [(asked[n], 1 - LEARNED_SHARE, max(scores))]
             words = learner.learn([hit.get("_source") or {} for hit in hits], scores)
             if words is not None:
                 learned[n] = words
-    # The best score of the learned words may be that of a document which taught none: the server has to say.
-    bodies = (best_score_body(narrow(words, options.filters, options.exclude_ids)) for words in learned.values())
-    for n, scale in zip(learned, best_scores(client, name, bodies), strict=True):
-        parts[n].append((learned[n], LEARNED_SHARE, scale))
-    return [hybrid_query(parts[n]) if n in parts else None for n in range(len(first))]
+    # The best document of either may be one that taught nothing: the server has to say how good it is.
+    wanted = [(n, clause, 1 - LEARNED_SHARE) for n, clause in enumerate(first) if clause is not None]
+    wanted += [(n, clause, LEARNED_SHARE) for n, clause in learned.items()]
+    bodies = (best_score_body(narrow(clause, options.filters, options.exclude_ids)) for _, clause, _ in wanted)
+    scaled: list[list[Scaled]] = [[] for _ in first]
+    for (n, clause, share), scale in zip(wanted, best_scores(client, name, bodies), strict=True):
+        if scale > 0:
+            scaled[n].append((clause, share, scale))
+    return scaled
+
+
+def _parts(queries: Sequence[Halves], best: Sequence[Mapping[str, float]], lambda_: float) -> list[list[SearchPart]]:
+    """Name what `_mixed` adds."""
+    shares = _shares(lambda_)
+    return [
+        [SearchPart(half, halves[half], shares[half] / scale) for half, scale in scales.items() if shares[half] > 0]
+        for halves, scales in zip(queries, best, strict=True)
+    ]
+
+
+def _with_learned(parts: Sequence[SearchPart], first: Clause | None, scaled: Sequence[Scaled]) -> list[SearchPart]:
+    """Name what `_taught` adds, given the parts of the first search."""
+    named = []
+    for clause, share, scale in scaled:
+        if clause is first:
+            named += [part._replace(factor=part.factor * share / scale) for part in parts]
+        else:
+            named.append(SearchPart("learned", clause, share / scale))
+    return named
 
 
 def _fused(client: ClusterClient, name: str, queries: Sequence[Halves], options: SearchOptions) -> list[list[RawHit]]:

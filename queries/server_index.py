@@ -13,7 +13,7 @@ from cptw_queries.filters import STRINGS, AnyFilter
 from cptw_queries.filters import filter_clauses as make_clauses
 from cptw_queries.fitting import FittedQuery, QueryPrunedWarning, pruning_message
 from cptw_queries.learning import Learner
-from cptw_queries.searching import HALVES, LEARNING, SearchOptions, check_options, run_searches
+from cptw_queries.searching import HALVES, LEARNING, SearchOptions, SearchPart, check_options, run_searches
 from cptw_queries.sending import RawHit, TooManyClausesError, fetch_documents
 from cptw_search.backend import Hit, check_search
 from cptw_search.cluster import ClusterClient, check_index_name, connect, make_path
@@ -105,7 +105,14 @@ class ServerIndex(ABC):
             check_search(query, k, method, lambda_)
         check_search("", k, method, lambda_)
 
-    def _find(self, queries: Sequence[Document], options: SearchOptions, *, stacklevel: int) -> list[list[Hit]]:
+    def _find(
+        self,
+        queries: Sequence[Document],
+        options: SearchOptions,
+        *,
+        stacklevel: int,
+        parts: list[list[SearchPart]] | None = None,
+    ) -> list[list[Hit]]:
         check_options(options)
         for attempt in range(1, MOST_ATTEMPTS + 1):
             limit = self.max_clauses - _room(options)
@@ -113,7 +120,7 @@ class ServerIndex(ABC):
             room = limit - learner.n_terms if options.method == LEARNING else limit
             clauses, pruned = self._clauses(queries, HALVES[options.method], max(room, 2))
             try:
-                found = run_searches(self.client, self.name, clauses, options, learner)
+                found = run_searches(self.client, self.name, clauses, options, learner, parts)
             except TooManyClausesError as error:
                 if error.limit >= self.max_clauses or attempt == MOST_ATTEMPTS:
                     raise

@@ -13,6 +13,8 @@ import pytest
 from cptw_search import Cptw, CptwError, WordVectors
 from cptw_search.backend import SearchBackend
 from cptw_search.errors import InvalidInputError, UnknownNameError
+from cptw_search.explain_mixed import EXPLAINED_METHODS
+from cptw_search.feedback import LEARNED_SHARE
 
 VECTORS = WordVectors(
     ["boat", "ship", "sea", "ocean", "cat", "dog"],
@@ -54,36 +56,36 @@ class BackendContract:
         return [hit.id for hit in hits]
 
     def test_it_finds_what_shares_no_word_with_the_query(self, backend: SearchBackend) -> None:
-        hits = backend.search("ship")
+        hits = backend.search("ship", method="cptw")
         assert {"a", "b", "e"} == set(self.ids(hits))
         if "bm25" in self.methods:
             assert self.ids(backend.search("ship", method="bm25")) == ["b", "e"]
 
     def test_scores_are_those_of_the_model(self, backend: SearchBackend) -> None:
         model = backend.model
-        for hit in backend.search("ship and dogs", k=20):
+        for hit in backend.search("ship and dogs", k=20, method="cptw"):
             document = next(document for document in DOCUMENTS if document["id"] == hit.id)
             score = model.transform_query(["ship and dogs"]) @ model.transform([document]).T
             assert hit.score == pytest.approx(score.toarray()[0, 0], rel=0.02)  # clusters store 9 bits
 
     def test_hits_come_best_first_and_ties_by_id(self, backend: SearchBackend) -> None:
-        hits = backend.search("ships cross the ocean", k=20)
+        hits = backend.search("ships cross the ocean", k=20, method="cptw")
         assert self.ids(hits) == self.ids(sorted(hits, key=lambda hit: (-hit.score, hit.id)))
         assert self.ids(hits)[:2] == ["b", "e"]
         assert hits[0].score == hits[1].score
 
     def test_hits_carry_the_stored_fields(self, backend: SearchBackend) -> None:
-        (hit,) = backend.search("bark", k=1)
+        (hit,) = backend.search("bark", k=1, method="cptw")
         assert hit.id == "d"
         assert hit.fields == {"title": "Dogs", "text": "They bark at cats", "label": "pets", "year": 2010.5}
 
     def test_titles_count(self, backend: SearchBackend) -> None:
-        assert "d" in self.ids(backend.search("dog"))
+        assert "d" in self.ids(backend.search("dog", method="cptw"))
 
     def test_unknown_words_find_themselves(self, backend: SearchBackend) -> None:
-        assert self.ids(backend.search("zeppelin")) == ["ü/ 1?&"]
-        assert self.ids(backend.search("xk 900")) == ["f"]
-        assert backend.search("submarine") == []
+        assert self.ids(backend.search("zeppelin", method="cptw")) == ["ü/ 1?&"]
+        assert self.ids(backend.search("xk 900", method="cptw")) == ["f"]
+        assert backend.search("submarine", method="cptw") == []
 
     @pytest.mark.parametrize("query", ["", "   ", "the of and", "\0", "!?", "\ud800"])
     def test_a_query_without_words_finds_nothing(self, backend: SearchBackend, query: str) -> None:
@@ -92,26 +94,26 @@ class BackendContract:
 
     def test_a_query_of_a_megabyte(self, backend: SearchBackend) -> None:
         query = "ship " + "filler words of all kinds " * 40_000
-        assert "b" in self.ids(backend.search(query))
+        assert "b" in self.ids(backend.search(query, method="cptw"))
 
     def test_a_document_can_be_the_query(self, backend: SearchBackend) -> None:
-        assert self.ids(backend.search({"title": "ships", "text": "cross the ocean"}, k=2)) == ["b", "e"]
+        assert self.ids(backend.search({"title": "ships", "text": "cross the ocean"}, k=2, method="cptw")) == ["b", "e"]
 
     def test_k_limits_and_may_be_larger_than_the_collection(self, backend: SearchBackend) -> None:
-        assert len(backend.search("ship", k=1)) == 1
-        assert len(backend.search("ship", k=1_000)) == 3
+        assert len(backend.search("ship", k=1, method="cptw")) == 1
+        assert len(backend.search("ship", k=1_000, method="cptw")) == 3
 
     @pytest.mark.parametrize("k", [0, -1, 1.5, "3", None, True])
     def test_k_has_to_be_a_whole_number(self, backend: SearchBackend, k: object) -> None:
         with pytest.raises(InvalidInputError, match="k must be a whole number >= 1. Got"):
-            backend.search("ship", k=k)  # type: ignore[arg-type]
+            backend.search("ship", k=k, method="cptw")  # type: ignore[arg-type]
         with pytest.raises(InvalidInputError, match="k must be a whole number >= 1. Got"):
-            backend.search_many([], k=k)  # type: ignore[arg-type]
+            backend.search_many([], k=k, method="cptw")  # type: ignore[arg-type]
 
     @pytest.mark.parametrize("query", [None, 3, ["ship"], b"ship"])
     def test_a_query_has_to_be_a_text(self, backend: SearchBackend, query: object) -> None:
         with pytest.raises(InvalidInputError, match="query must be a text or a mapping"):
-            backend.search(query)  # type: ignore[arg-type]
+            backend.search(query, method="cptw")  # type: ignore[arg-type]
 
     def test_an_unknown_method_lists_the_choices(self, backend: SearchBackend) -> None:
         with pytest.raises(UnknownNameError, match="method must be one of 'cptw', 'bm25'.*Got 'magic'"):
@@ -120,7 +122,7 @@ class BackendContract:
     @pytest.mark.parametrize("lambda_", [-0.1, 1.1, math.nan, "half", None])
     def test_lambda_has_to_be_a_share(self, backend: SearchBackend, lambda_: object) -> None:
         with pytest.raises(InvalidInputError, match="lambda_ must be a number from 0 to 1"):
-            backend.search("ship", lambda_=lambda_)  # type: ignore[arg-type]
+            backend.search("ship", lambda_=lambda_, method="cptw")  # type: ignore[arg-type]
 
     def test_many_queries_give_what_each_gives(self, backend: SearchBackend) -> None:
         queries = ["ship", "", "dog at sea", "zeppelin", {"title": "cat"}]
@@ -130,9 +132,9 @@ class BackendContract:
                 alone = backend.search(query, k=4, method=method)
                 assert self.ids(hits) == self.ids(alone)
                 assert [hit.score for hit in hits] == pytest.approx([hit.score for hit in alone])
-        assert backend.search_many([]) == []
+        assert backend.search_many([], method="cptw") == []
         with pytest.raises(InvalidInputError, match="queries must come as a list"):
-            backend.search_many("ship")  # type: ignore[arg-type]
+            backend.search_many("ship", method="cptw")  # type: ignore[arg-type]
 
     @pytest.mark.parametrize(
         ("conditions", "expected"),
@@ -155,20 +157,20 @@ class BackendContract:
     def test_filters(self, backend: SearchBackend, conditions: dict[str, object], expected: set[str]) -> None:
         for method in set(self.methods) & {"cptw", "hybrid"}:
             assert set(self.ids(backend.search("ship on the sea", k=20, method=method, filter=conditions))) == expected
-        assert [set(self.ids(hits)) for hits in backend.search_many(["ship on the sea"], filter=conditions)] == [
-            expected
-        ]
+        assert [
+            set(self.ids(hits)) for hits in backend.search_many(["ship on the sea"], filter=conditions, method="cptw")
+        ] == [expected]
 
     @pytest.mark.parametrize(
         "conditions", ["label", {"year": {"from": 1}}, {"label": None}, {"year": math.nan}, {3: 4}]
     )
     def test_a_filter_that_is_none(self, backend: SearchBackend, conditions: object) -> None:
         with pytest.raises(InvalidInputError, match="(?i)filter"):
-            backend.search("ship", filter=conditions)  # type: ignore[arg-type]
+            backend.search("ship", filter=conditions, method="cptw")  # type: ignore[arg-type]
 
     def test_a_filter_on_a_field_that_is_not_there(self, backend: SearchBackend) -> None:
         with pytest.raises(InvalidInputError, match="filter.*'lable'"):
-            backend.search("ship", filter={"lable": "water"})
+            backend.search("ship", filter={"lable": "water"}, method="cptw")
 
     def test_get_and_count(self, backend: SearchBackend) -> None:
         assert backend.count() == len(DOCUMENTS)
@@ -207,13 +209,36 @@ class BackendContract:
         assert fused == pytest.approx(ranks)
 
     def test_explanations_add_up_to_the_score(self, backend: SearchBackend) -> None:
-        hits = backend.search("ship", explain=True)
-        assert hits
-        for hit in hits:
-            assert hit.explanation is not None
-            assert hit.explanation.score == pytest.approx(hit.score, rel=0.02)
-        with pytest.raises(CptwError, match="explain needs method 'cptw'"):
-            backend.search("ship", method="tfidf", explain=True)
+        for method in [name for name in self.methods if name in EXPLAINED_METHODS]:
+            for query in ("ship", "dogs, an ocean and a zeppelin"):
+                hits = backend.search(query, method=method, explain=True)
+                assert self.ids(hits) == self.ids(backend.search(query, method=method))
+                assert hits
+                for hit in hits:
+                    assert hit.explanation is not None
+                    assert hit.explanation.score == pytest.approx(hit.score, rel=0.02)  # clusters store 9 bits
+                    assert sum(hit.explanation.parts.values()) == pytest.approx(hit.explanation.score)
+                    shares = sum(match.share for match in hit.explanation.matches)
+                    assert shares == pytest.approx(hit.explanation.score)
+        for method in ("tfidf", "rrf"):
+            with pytest.raises(CptwError, match="explain needs one of the methods 'cptw'"):
+                backend.search("ship", method=method, explain=True)
+
+    def test_explanations_name_the_words_that_were_learned(self, backend: SearchBackend) -> None:
+        if "hybrid+feedback" not in self.methods:
+            pytest.skip("this backend learns no words")
+        hits = {hit.id: hit.explanation for hit in backend.search("bark", method="hybrid+feedback", explain=True)}
+        taught = hits["d"]
+        assert taught is not None
+        assert {match.document_term: match.kind for match in taught.matches} == {
+            "bark": "direct",
+            "cat": "learned",
+            "dog": "learned",
+        }
+        assert taught.parts["learned"] == pytest.approx(LEARNED_SHARE, rel=0.02)
+        other = hits["c"]  # which has no word of the query, nor one that is close
+        assert other is not None
+        assert {match.document_term: match.kind for match in other.matches} == {"cat": "learned", "dog": "learned"}
 
     def test_an_empty_index_finds_nothing(self) -> None:
         backend = self.make(fitted(), [])

@@ -38,6 +38,8 @@ class ClusterLoad:
         The model.
     add : bool
         Add to the index that is served.
+    create : bool
+        Make an empty one first, where there is none.
     update : bool
         Add, in place of documents with the same ids.
     replace : bool
@@ -68,6 +70,7 @@ class ClusterLoad:
     reader: DocumentReader
     model_dir: Path | None
     add: bool
+    create: bool
     update: bool
     replace: bool
     resume: bool
@@ -92,18 +95,25 @@ class ClusterLoad:
         ways = {"--add": self.add, "--update": self.update, "--replace": self.replace, "--in-place": self.in_place}
         if len(chosen := [way for way, is_chosen in ways.items() if is_chosen]) > 1:
             raise typer.BadParameter(f"give only one of {' and '.join(chosen)}.", param_hint=chosen[0])
-        of_new = {"--shards": self.shards, "--replicas": self.replicas, "--resume": self.resume}
-        of_new["--processes"] = self.processes
+        if self.create and not self.add:
+            raise typer.BadParameter(
+                "this goes with --add, for documents to put into the index.", param_hint="--create"
+            )
+        of_new = {"--shards": self.shards, "--replicas": self.replicas}
+        of_load = {"--resume": self.resume, "--processes": self.processes}
         if self.add or self.update:
             stored: dict[str, object] = {
                 "--placement": self.placement,
                 "--field-type": self.field_type,
                 "--document-max-terms": self.document_max_terms,
             }
-            refuse("this is for a new index, and not for adding to one.", {**stored, **of_new})
+            refused: dict[str, object] = {"--processes": self.processes} if self.add else dict(of_load)
+            if not self.create:
+                refused = {**stored, **of_new, **refused}
+            refuse("this is for a new index, and not for adding to one.", refused)
         sources = bool(self.reader.sources) + (self.from_name is not None)
         if self.in_place:
-            refuse("this is for a new index, and not for one that is changed in place.", dict(of_new))
+            refuse("this is for a new index, and not for one that is changed in place.", {**of_new, **of_load})
             if sources:
                 raise typer.BadParameter(
                     "the documents are those of the index itself: give none.", param_hint="--in-place"
@@ -171,7 +181,9 @@ class ClusterLoad:
         self.reader.text_field = main_field(indexer.model)
         with self._documents(indexer.client) as documents:
             if self.add:
-                return indexer.add(documents, rejected_file=self.rejected)
+                if self.create:
+                    indexer.create()
+                return indexer.add(documents, resume=self.resume, rejected_file=self.rejected)
             if self.update:
                 return indexer.update(documents, rejected_file=self.rejected)
             n_processes = 1 if self.processes is None else self.processes

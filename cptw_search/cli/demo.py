@@ -92,7 +92,7 @@ def _show_hits(console: Console, index: EmbeddedIndex, query: str) -> None:
 
     by_words = index.search(query, k=index.count(), method="bm25")
     learned = index.search(query, k=N_HITS, method="bm25+rm3")
-    cptw = index.search(query, k=N_HITS, explain=True)
+    cptw = index.search(query, k=N_HITS, method="cptw", explain=True)
     found_by_words = {hit.id for hit in by_words}
     table = Table(title=Text(f"“{printable(query)}”"), title_justify="left", expand=True, padding=(0, 1))
     table.add_column(f"BM25: {len(by_words)} texts hold a word of it", ratio=1)

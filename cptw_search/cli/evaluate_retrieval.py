@@ -39,8 +39,8 @@ def retrieval(
     vectors: Annotated[
         list[str] | None, typer.Option(metavar="SOURCE", help="As for cptw fit. May be repeated.", show_default="lsi")
     ] = None,
-    tau: Annotated[str, typer.Option(metavar="NUMBER", help="As for cptw fit.")] = "0.5",
-    weighting: Annotated[Weighting, typer.Option(help="As for cptw fit; how CPTW weighs terms.")] = Weighting.tf,
+    tau: Annotated[str, typer.Option(metavar="NUMBER", help="As for cptw fit.")] = "0.35",
+    weighting: Annotated[Weighting, typer.Option(help="As for cptw fit; how CPTW weighs terms.")] = Weighting.idf_input,
     lambda_: Annotated[
         float, typer.Option("--lambda", metavar="NUMBER", help="The share of CPTW in hybrid, 0 to 1.")
     ] = 0.3,

@@ -53,9 +53,9 @@ def explain(
     ca_file: CaFile = None,
     config_file: ConfigFile = None,
 ) -> None:
-    """Say why a document matches a query.
+    """Say why a document matches a query by CPTW.
 
-    Shows which words carry the score, directly or because they are close to a word of the query. The shares of all pairs of words add up to the score, the one of cptw search.
+    Shows which words carry the score, directly or because they are close to a word of the query. The shares of all pairs of words add up to the score, the one of cptw search --method cptw. The other methods' scores depend on what else there is in the index: cptw search --explain takes those apart.
     """
     from cptw_search.cli.output import console, message, print_json, print_line
     from cptw_search.cli.passages import find_passage

@@ -18,6 +18,7 @@ from cptw_search.cli.options import (
     Format,
     FormatName,
     Normalization,
+    Purpose,
     Rename,
     Strict,
     Weighting,
@@ -45,14 +46,29 @@ def fit(
             show_default=False,
         ),
     ] = None,
+    purpose: Annotated[
+        Purpose,
+        typer.Option(
+            "--for", help="What the model is for: the defaults of --tau, --weighting, --k1 and --b are its own."
+        ),
+    ] = Purpose.search,
     tau: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="NUMBER|adaptive",
-            help="The least cosine of two words that count as close. It belongs to the vectors; cptw tune finds it.",
+            help="The least cosine of two words that count as close. It belongs to the vectors; cptw tune finds it.  "
+            "[default: 0.35 for search with lsi, 0.5 otherwise]",
+            show_default=False,
         ),
-    ] = "0.5",
-    weighting: Annotated[Weighting, typer.Option(help="How term and document frequencies enter.")] = Weighting.tf,
+    ] = None,
+    weighting: Annotated[
+        Weighting | None,
+        typer.Option(
+            help="How term and document frequencies enter.  [default: idf-input for search, idf-released for "
+            "classification]",
+            show_default=False,
+        ),
+    ] = None,
     normalization: Annotated[
         Normalization, typer.Option(help="How the columns of the similarity matrix are normalised.")
     ] = Normalization.l2,
@@ -74,10 +90,21 @@ def fit(
     n_dimensions: Annotated[
         int, typer.Option(metavar="N", help="Dimensions of vectors that are made from the documents.")
     ] = 200,
-    k1: Annotated[float, typer.Option(metavar="NUMBER", help="BM25's saturation.")] = 1.2,
+    k1: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NUMBER", help="BM25's saturation.  [default: 1.5 for search, 1.2 otherwise]", show_default=False
+        ),
+    ] = None,
     b: Annotated[
-        float, typer.Option("--b", metavar="NUMBER", help="How much a document's length matters in BM25, 0 to 1.")
-    ] = 0.75,
+        float | None,
+        typer.Option(
+            "--b",
+            metavar="NUMBER",
+            help="How much a document's length matters in BM25, 0 to 1.  [default: 0.75]",
+            show_default=False,
+        ),
+    ] = None,
     field_weight: Annotated[
         list[str] | None,
         typer.Option(
@@ -124,6 +151,7 @@ def fit(
     from cptw_search.cli.reading import DocumentReader
     from cptw_search.cli.stored_texts import stored_texts
     from cptw_search.model import Cptw
+    from cptw_search.purposes import model_for
 
     weights = parse_weights(field_weight, "--field-weight")
     cluster = Cluster(from_index, name, user, ca_file, config_file, "--from-index")
@@ -144,18 +172,22 @@ def fit(
     else:
         cluster.refuse()
         refuse("this is for a cluster, which needs --from-index.", {"--field": field})
-    model = Cptw(
+    given = {
+        "tau": None if tau is None else parse_tau(tau),
+        "weighting": None if weighting is None else weighting.value,
+        "k1": k1,
+        "b": b,
+    }
+    model = model_for(
+        purpose.value,
         vectors=resolve_vectors(vectors),
-        tau=parse_tau(tau),
         normalization=normalization.value,
-        weighting=weighting.value,
         analyzer=FIELD_TOKENS if own_tokens else analyzer or "english",
         min_df=min_df,
         max_neighbours=max_neighbours,
         n_dimensions=n_dimensions,
-        k1=k1,
-        b=b,
         field_weights=weights,
+        **{name: value for name, value in given.items() if value is not None},
     )
     with _claimed(model_dir), ExitStack() as stack:
         if cluster.is_meant:

@@ -95,6 +95,14 @@ def index(
         bool,
         typer.Option("--add", help="With --name: add to the index that is served; ids that are there are rejected."),
     ] = False,
+    create: Annotated[
+        bool,
+        typer.Option(
+            "--create",
+            help="With --add: make an empty index first if none is served. Many may do so at once, each with a part of the "
+            "documents.",
+        ),
+    ] = False,
     replace: Annotated[
         bool,
         typer.Option(
@@ -103,7 +111,11 @@ def index(
     ] = False,
     resume: Annotated[
         bool,
-        typer.Option("--resume", help="With --name: go on with a load of the same documents that was interrupted."),
+        typer.Option(
+            "--resume",
+            help="With --name: go on with a load of the same documents that was interrupted; with --add, pass over ids that "
+            "are there.",
+        ),
     ] = False,
     in_place: Annotated[
         bool,
@@ -181,6 +193,7 @@ def index(
             reader,
             model_dir,
             add=add,
+            create=create,
             update=update,
             replace=replace,
             resume=resume,
@@ -201,6 +214,7 @@ def index(
         "this is for a cluster, which needs --name.",
         {
             "--add": add,
+            "--create": create,
             "--replace": replace,
             "--resume": resume,
             "--in-place": in_place,
@@ -269,6 +283,7 @@ def _build(reader: DocumentReader, index_dir: Path, model_dir: Path | None, **se
     from cptw_search.cli.output import message
     from cptw_search.engine import EmbeddedIndex
     from cptw_search.model import Cptw
+    from cptw_search.purposes import model_for
 
     if model_dir is not None:
         model = _reading_texts(Cptw.load(model_dir))
@@ -279,9 +294,9 @@ def _build(reader: DocumentReader, index_dir: Path, model_dir: Path | None, **se
             param_hint="--model",
         )
     else:
-        message("fitting a model with the default settings first; for others use cptw fit, then --model")
+        message("fitting a model for search with the default settings first; for others use cptw fit, then --model")
         with reader.reading(report=False) as documents:
-            model = Cptw().fit(read_with_progress(documents))
+            model = model_for("search").fit(read_with_progress(documents))
     with reader.reading() as documents:
         return EmbeddedIndex.build(model, documents, path=index_dir, **settings)  # type: ignore[arg-type]
 
@@ -306,6 +321,7 @@ COMMAND = Command(
         "zcat more.jsonl.gz | cptw index - --index index --update",
         "cptw index news.jsonl --to https://host:9200 --name news --model model",
         "cptw index today.jsonl --to https://host:9200 --name news --model model --update",
+        "cptw index part-1.jsonl --to https://host:9200 --name news --model model --add --create --shards 12",
         "cptw index --from articles --to https://host:9200 --name articles-cptw --model model",
     ),
 )

@@ -94,6 +94,13 @@ class Placement(str, Enum):
     document = "document"
 
 
+class Purpose(str, Enum):
+    """What a model is for."""
+
+    search = "search"
+    classification = "classification"
+
+
 class Votes(str, Enum):
     """How much a neighbour's vote counts."""
 

@@ -48,15 +48,18 @@ def search(
     ] = None,
     k: Annotated[int, typer.Option("-k", metavar="N", help="How many documents to show at most.")] = 10,
     method: Annotated[
-        Method,
+        Method | None,
         typer.Option(
             help="How documents are scored: by CPTW, by BM25 or TF-IDF (the words themselves), by BM25 with words "
             "learned from its best documents (bm25+rm3), by CPTW and BM25 together (hybrid), the same with words "
-            "learned from its best documents (hybrid+feedback), or by their ranks in both (rrf)."
+            "learned from its best documents (hybrid+feedback), or by their ranks in both (rrf). By default hybrid+feedback; "
+            "hybrid on an index that was there before.",
+            show_default=False,
         ),
-    ] = Method.cptw,
+    ] = None,
     lambda_: Annotated[
-        float, typer.Option("--lambda", metavar="NUMBER", help="The share of CPTW in hybrid, 0 to 1.")
+        float,
+        typer.Option("--lambda", metavar="NUMBER", help="The share of CPTW in hybrid and hybrid+feedback, 0 to 1."),
     ] = 0.3,
     filters: Annotated[
         list[str] | None,
@@ -69,7 +72,11 @@ def search(
         ),
     ] = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Say why each document matches (with the method cptw).")
+        bool,
+        typer.Option(
+            "--explain",
+            help="Say why each document matches, word by word (with the methods cptw, bm25, hybrid and hybrid+feedback).",
+        ),
     ] = False,
     file_format: Format = FormatName.auto,
     as_json: AsJson = False,
@@ -98,7 +105,9 @@ def search(
 
     if (query is None) == (queries is None):
         raise typer.BadParameter("give either a query or --queries.", param_hint="QUERY")
-    settings: dict[str, Any] = {"method": method.value, "lambda_": lambda_, "filter": parse_filters(filters)}
+    settings: dict[str, Any] = {"lambda_": lambda_, "filter": parse_filters(filters)}
+    if method is not None:
+        settings["method"] = method.value
     single: list[dict[str, object]] = [{"text": query}]
     wanted = iter(single) if queries is None else _read_queries(queries, file_format)
     cluster = Cluster(on, name, user, ca_file, config_file)
@@ -130,7 +139,7 @@ def _to_dict(hit: Hit) -> dict[str, object]:
 
 
 def _print_hits(
-    index: SearchBackend, query: str, hits: list[Hit], method: Method, field: str | None, *, has_heading: bool
+    index: SearchBackend, query: str, hits: list[Hit], method: Method | None, field: str | None, *, has_heading: bool
 ) -> None:
     from cptw_search.cli.output import message, print_indented, print_line, safe
     from cptw_search.cli.passages import find_passage
@@ -152,8 +161,9 @@ def _print_hits(
     digits = len(str(len(hits)))
     for rank, hit in enumerate(hits, 1):
         document = _searched(index.model, hit.fields, field)
-        explanation = hit.explanation or explain(index.model, query, document, nonnegative=nonnegative, max_via=0)
-        passage = find_passage(index.model, explanation, document, only_direct=only_direct)
+        # CPTW's own whatever the method, so that the same words are marked with --explain and without.
+        close = explain(index.model, query, document, nonnegative=nonnegative, max_via=0)
+        passage = find_passage(index.model, close, document, only_direct=only_direct)
         label = hit.fields.get("label")
         print_line(
             f"{rank:>{digits}}  ",

@@ -1,8 +1,9 @@
-"""``cptw tune``: tau, k and lambda for data of one's own."""
+"""``cptw tune``: tau, k, lambda and method for data of one's own."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,8 +26,8 @@ def tune(
     by: Annotated[
         str,
         typer.Option(
-            help="'classification': tau and k by cross-validation on the documents' labels. 'search': tau and lambda by "
-            "judged queries. 'iicr': tau alone by the paper's ratio of distances between and within classes, which "
+            help="'classification': tau and k by cross-validation on the documents' labels. 'search': tau, lambda and method "
+            "by judged queries; without --queries, a suggestion by the size of the collection alone. 'iicr': tau alone by the paper's ratio of distances between and within classes, which "
             "needs no classification."
         ),
     ] = "classification",
@@ -42,7 +43,12 @@ def tune(
     vectors: Annotated[
         list[str] | None, typer.Option(help="As for cptw fit; may be given several times.", show_default="lsi")
     ] = None,
-    weighting: Annotated[str, typer.Option(help="As for cptw fit.")] = "tf",
+    weighting: Annotated[
+        str | None,
+        typer.Option(
+            help="As for cptw fit --for classification, or --for search with --by search.", show_default=False
+        ),
+    ] = None,
     analyzer: Annotated[str, typer.Option(help="As for cptw fit.")] = "english",
     votes: Annotated[str, typer.Option(help="With --by classification: distance, similarity or uniform.")] = "distance",
     label_field: Annotated[str, typer.Option(help="The field that holds the label.")] = "label",
@@ -63,14 +69,20 @@ def tune(
     from cptw_search import tuning
     from cptw_search.cli.options import read_all, resolve_vectors
     from cptw_search.errors import InvalidInputError, check_choice
-    from cptw_search.model import Cptw
+    from cptw_search.purposes import model_for
 
     check_choice("--by", by, ("classification", "search", "iicr"))
     texts = read_all(documents, format=format, strict=strict)
-    model = Cptw(vectors=resolve_vectors(vectors), weighting=weighting, analyzer=analyzer)
+    purpose = "search" if by == "search" else "classification"
+    given = {} if weighting is None else {"weighting": weighting}
+    model = model_for(purpose, vectors=resolve_vectors(vectors), analyzer=analyzer, **given)
     if by == "search":
+        if queries is None and judgements is None:
+            size = _size(texts, analyzer)
+            _print_suggestion(tuning.suggest_search(*size), size, as_json)
+            return
         if queries is None or judgements is None:
-            raise InvalidInputError("--by search needs --queries and --judgements. Got only one of them, or none.")
+            raise InvalidInputError("--by search needs both --queries and --judgements, or neither. Got one of them.")
         found = tuning.tune_search(
             model,
             texts,
@@ -101,6 +113,24 @@ def tune(
             seed=seed,
         )
     _print(found, as_json)
+
+
+def _size(texts: Sequence[Mapping[str, object]], analyzer: str) -> tuple[int, float]:
+    """Count documents, and their terms on average."""
+    from cptw_search.model import Cptw
+
+    model = Cptw(vectors=None, analyzer=analyzer).fit(texts)
+    return model.n_docs_, model.average_length_
+
+
+def _print_suggestion(setting: Mapping[str, object], size: tuple[int, float], as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps({"suggested": setting, "n_docs": size[0], "average_length": size[1]}, indent=1))
+        return
+    typer.echo(
+        f"{size[0]:,} documents of {size[1]:.0f} terms on average: tau {setting['tau']}, lambda {setting['lambda']}."
+    )
+    typer.echo(f"cptw search has that method by default: {setting['method']}. Judged queries would know better.")
 
 
 def _numbers(flag: str, text: str) -> list[float]:
@@ -149,20 +179,25 @@ def _print(found: Tuned, as_json: bool) -> None:
         table.add_column(found.measure if name == "mean" else name, justify="right")
     best = max(row["mean"] for row in found.table)
     for row in found.table:
-        cells = [f"{value:.4f}" if name == "mean" else f"{value:g}" for name, value in row.items()]
+        cells = [f"{value:.4f}" if name == "mean" else _shown(value) for name, value in row.items()]
         table.add_row(*cells, style="bold" if row["mean"] == best else "")
     console = new_console()
     console.print(f"Mean {found.measure} of each setting:", highlight=False)
     console.print(table)
-    chosen = ", ".join(f"{name} {value:g}" for name, value in found.best.items())
+    chosen = ", ".join(f"{name} {_shown(value)}" for name, value in found.best.items())
     held_out = "" if found.held_out is None else f"; held out, {found.measure} is {found.held_out:.4f}"
     console.print(f"Best: {chosen}{held_out}.", highlight=False)
+
+
+def _shown(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float | int) else str(value)
 
 
 COMMAND = Command(
     tune,
     [
         "cptw tune labelled.tsv --vectors googlenews --taus 0.2,0.3,0.4,0.5",
+        "cptw tune corpus.jsonl --by search",
         "cptw tune corpus.jsonl --by search --queries queries.jsonl --judgements qrels.tsv",
     ],
 )

@@ -301,9 +301,9 @@ def _chosen(lines: Sequence[Line]) -> str:
 
 
 def _parameters(line: Line) -> str:
-    chosen: dict[str, list[float]] = {name: [p[name] for p in line.parameters] for name in line.parameters[0]}
-    if line.variant == CHOSEN:
+    if line.variant == CHOSEN:  # which may be another variant in each split, with other parameters
         return ", ".join(line.validation)
+    chosen: dict[str, list[float]] = {name: [p[name] for p in line.parameters] for name in line.parameters[0]}
     chosen["k"] = [float(k) for k in line.ks]
     return "; ".join(f"{name} {_spread(values)}" for name, values in chosen.items())
 

@@ -82,7 +82,7 @@ def test_index_search_classify_explain_delete(anywhere: Place) -> None:
     embedded = EmbeddedIndex.build(anywhere.model, DOCUMENTS)
     shown = anywhere.run("search", "boat")
     assert shown.status == 0
-    assert [line.split()[2] for line in shown.stdout.splitlines() if line[:1].isdigit()] == ["b", "a"]
+    assert [line.split()[2] for line in shown.stdout.splitlines() if line[:1].isdigit()] == ["a", "b"]
     assert "    Two _ships_ at _sea_.\n" in shown.stdout
     assert "A **boat** left the harbour." in shown.stdout
     for method in ("cptw", "bm25", "hybrid", "hybrid+feedback", "rrf"):
@@ -93,7 +93,7 @@ def test_index_search_classify_explain_delete(anywhere: Place) -> None:
     ]
     assert [hit["id"] for hit in hits] == ["b"]
 
-    explained = anywhere.run("search", "boat", "--explain", "--json").json["hits"][0]
+    explained = anywhere.run("search", "boat", "--method", "cptw", "--explain", "--json").json["hits"][0]
     assert explained["explanation"]["score"] == pytest.approx(explained["score"], rel=0.01)
     alone = anywhere.run("explain", "boat", "--id", "b", "--json").json
     assert (alone["id"], alone["score"]) == ("b", pytest.approx(explained["score"], rel=0.01))
@@ -116,7 +116,7 @@ def test_many_queries_go_in_batches(anywhere: Place) -> None:
     rows = [json.loads(line) for line in found.stdout.splitlines()]
     assert len(rows) == 240
     embedded = EmbeddedIndex.build(anywhere.model, DOCUMENTS)
-    expected = {query: embedded.search(query, 1)[0].id for query in ("boat", "cat")}
+    expected = {query: embedded.search(query, 1, method="cptw")[0].id for query in ("boat", "cat")}
     assert [(row["query"], row["hits"][0]["id"]) for row in rows] == list(expected.items()) * 120
 
 
@@ -162,7 +162,7 @@ def test_add_and_update(place: Place) -> None:
     assert (added.status, added.json["n_indexed"], added.json["n_rejected"], added.json["n_docs"]) == (1, 1, 1, 5)
     updated = place.index(path, "--update", "--json")
     assert (updated.status, updated.json["n_indexed"], updated.json["n_docs"]) == (0, 2, 5)
-    assert [hit["id"] for hit in place.run("search", "boat", "--json").json["hits"]] == ["z", "b"]
+    assert [hit["id"] for hit in place.run("search", "boat", "--method", "cptw", "--json").json["hits"]] == ["z", "b"]
 
 
 def test_settings_of_a_new_index(place: Place, client: ClusterClient) -> None:
@@ -304,7 +304,7 @@ def test_the_fields_analyzer_stems_once(opensearch3: Any, index_name: str, tmp_p
         assert "the" not in own.vocabulary_
         index = ExistingIndex(client, place.name, own, field="body")
         assert index.model.model_id == own.model_id
-        assert [hit.id for hit in index.search("A horse")] == ["n"]
+        assert [hit.id for hit in index.search("A horse", method="cptw")] == ["n"]
         (clauses,), _ = index._clauses(["horse"], ["cptw"], 100)
         assert [clause["term"]["body"]["value"] for clause in clauses["cptw"]["bool"]["should"]] == ["hors"]
 
@@ -321,7 +321,7 @@ def test_another_analyzer_and_the_documents_of_the_index(place: Place, client: C
     assert index.get("b") == {"id": "b", **client.request("GET", make_path(place.name, "_doc", "b"))["_source"]}
     path = place.write({"id": "new", "body": "A boat."})
     assert place.index(path, "--add", name=name, model=place.folder / "own").status == 0
-    assert index.search("harbour boat", 1)[0].id == "a"
+    assert index.search("harbour boat", 1, method="cptw")[0].id == "a"
     assert index.count() == 5
 
 

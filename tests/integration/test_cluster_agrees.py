@@ -71,7 +71,7 @@ class TestCranfield:
         request: pytest.FixtureRequest, model: Cptw, documents: list[dict[str, object]], queries: dict[str, str]
     ) -> tuple[str, list[list[Hit]]]:
         index = EmbeddedIndex.build(model, documents, placement=request.param, query_pruning=PRUNING)
-        return request.param, index.search_many(list(queries.values()), 20)
+        return request.param, index.search_many(list(queries.values()), 20, method="cptw")
 
     @staticmethod
     def ndcg(queries: dict[str, str], results: list[list[Hit]]) -> float:
@@ -98,7 +98,7 @@ class TestCranfield:
         placement, embedded = expected
         load(client, index_name, model, documents, placement=placement)
         index = ClusterIndex(client, index_name, model, query_pruning=PRUNING)
-        found = index.search_many(list(queries.values()), 10)
+        found = index.search_many(list(queries.values()), 10, method="cptw")
         same = n_hits = 0
         for ours, theirs in zip(embedded, found, strict=True):
             scores = {hit.id: hit.score for hit in ours}

@@ -59,7 +59,7 @@ def test_only_the_fields_that_are_asked_for(index: ClusterIndex) -> None:
         assert hit.fields == {"label": "pets", "title": "Dogs"}
         (hit,) = index.search("bark", k=1, method=method, fields=[])
         assert (hit.id, hit.fields) == ("d", {})
-    (hit,) = index.search("bark", k=1, fields=["label"], explain=True)  # which needs the text
+    (hit,) = index.search("bark", k=1, fields=["label"], explain=True, method="cptw")  # which needs the text
     assert hit.fields == {"label": "pets"}
     assert hit.explanation is not None
 
@@ -78,6 +78,16 @@ def test_given_scales_need_no_request_of_their_own(index: ClusterIndex) -> None:
         theirs = index.search(QUERY, k=20, method=method)
         assert [hit.id for hit in ours] == [hit.id for hit in theirs]
         assert [hit.score for hit in ours] == pytest.approx([hit.score for hit in theirs])
+
+
+def test_scales_that_are_known_before_the_search(index: ClusterIndex) -> None:
+    cptw, bm25 = index.known_scales(QUERY)
+    found = {
+        method: {hit.id: hit.score for hit in index.search(QUERY, k=20, method=method)} for method in ("cptw", "bm25")
+    }
+    for hit in index.search(QUERY, k=20, method="hybrid", lambda_=0.4, scales=(cptw, bm25)):
+        expected = 0.4 * found["cptw"].get(hit.id, 0) / cptw + 0.6 * found["bm25"].get(hit.id, 0) / bm25
+        assert hit.score == pytest.approx(expected, rel=1e-5)
 
 
 def test_hybrid_scores_mean_what_the_embedded_engines_do(index: ClusterIndex) -> None:
@@ -118,9 +128,11 @@ def test_learned_words_score_as_in_the_embedded_engine(client: ClusterClient, in
 
 def test_filters_in_the_servers_own_language(index: ClusterIndex) -> None:
     wood = RawFilter({"bool": {"must_not": [{"term": {"tags": "wood"}}]}})
-    assert {hit.id for hit in index.search("ship", filter=wood)} == {"b", "e"}
+    assert {hit.id for hit in index.search("ship", filter=wood, method="cptw")} == {"b", "e"}
     assert index.count(wood) == len(DOCUMENTS) - 1
-    assert [{hit.id for hit in hits} for hits in index.search_many(["ship"], filter=wood)] == [{"b", "e"}]
+    assert [{hit.id for hit in hits} for hits in index.search_many(["ship"], filter=wood, method="cptw")] == [
+        {"b", "e"}
+    ]
 
 
 def test_filters_compare_by_type_as_the_embedded_engine_does(index: ClusterIndex) -> None:
@@ -151,21 +163,21 @@ def test_more_like_a_document(index: ClusterIndex) -> None:
 
 def test_explanations_are_the_embedded_ones(index: ClusterIndex) -> None:
     embedded = EmbeddedIndex.build(index.model, DOCUMENTS)
-    ours = {hit.id: hit.explanation for hit in index.search(QUERY, explain=True)}
-    assert ours == {hit.id: hit.explanation for hit in embedded.search(QUERY, explain=True)}
+    ours = {hit.id: hit.explanation for hit in index.search(QUERY, explain=True, method="cptw")}
+    assert ours == {hit.id: hit.explanation for hit in embedded.search(QUERY, explain=True, method="cptw")}
 
 
 def test_signed_weightings_are_cut_off_at_zero(client: ClusterClient, index_name: str) -> None:
     model = fitted(weighting="idf-released")
     load(client, index_name, model, DOCUMENTS, placement="both")
-    for hit in ClusterIndex(client, index_name, model).search(QUERY, k=20, explain=True):
+    for hit in ClusterIndex(client, index_name, model).search(QUERY, k=20, explain=True, method="cptw"):
         expected = explain(model, QUERY, hit.fields, nonnegative=True)
         assert hit.explanation == expected
         assert hit.score == pytest.approx(expected.score, rel=0.02)
 
 
 def test_highlights_tell_direct_words_from_propagated_ones(index: ClusterIndex) -> None:
-    marked = {hit.id: index.highlight("ship", hit) for hit in index.search("ship")}
+    marked = {hit.id: index.highlight("ship", hit) for hit in index.search("ship", method="cptw")}
     assert to_plain(*marked["b"]["text"]) == "**Ships** cross the _ocean_"
     assert "_boat_" in to_plain(*marked["a"]["text"])
 
@@ -178,7 +190,7 @@ def test_long_queries_are_pruned_and_the_caller_is_told(index: ClusterIndex) -> 
             hits = index.search(query, method=method, filter={"label": ["water", "copies"], "year": {"gte": -5}})
         assert {"b", "e"} <= {hit.id for hit in hits}
     with pytest.warns(QueryPrunedWarning, match="1 of 2 queries") as caught:
-        index.search_many(["ship", query])
+        index.search_many(["ship", query], method="cptw")
     assert caught[0].filename == __file__
 
 
@@ -186,7 +198,7 @@ def test_a_limit_that_was_taken_for_higher_is_learned(index: ClusterIndex) -> No
     index._known_limit = 10**9
     query = " ".join(f"filler{number}" for number in range(20_000)) + " ship ship"
     with pytest.warns(QueryPrunedWarning, match="The query had more terms"):
-        assert {"b", "e"} <= {hit.id for hit in index.search(query)}
+        assert {"b", "e"} <= {hit.id for hit in index.search(query, method="cptw")}
     assert index.max_clauses < 20_000
 
 
@@ -194,16 +206,16 @@ def test_an_alias_that_moves_is_followed(client: ClusterClient, index_name: str)
     model = fitted()
     load(client, index_name, model, DOCUMENTS[:2], placement="query")
     index = ClusterIndex(client, index_name, model)
-    assert {hit.id for hit in index.search("ship")} == {"a", "b"}
+    assert {hit.id for hit in index.search("ship", method="cptw")} == {"a", "b"}
     second = load(client, index_name, model, DOCUMENTS, placement="document")
-    assert {hit.id for hit in index.search("ship")} == {"a", "b", "e"}
+    assert {hit.id for hit in index.search("ship", method="cptw")} == {"a", "b", "e"}
     assert (index.layout.index, index.layout.placement) == (second, "document")
-    for hit in index.search("ship"):
+    for hit in index.search("ship", method="cptw"):
         assert hit.score == pytest.approx(explain(model, "ship", hit.fields).score, rel=0.02)
     load(client, index_name, fitted(tau=0.9), DOCUMENTS)
     for query in ("ship", "submarine"):  # whether something is found or not
         with pytest.raises(ModelMismatchError, match=model.model_id):
-            index.search(query)
+            index.search(query, method="cptw")
 
 
 def test_a_field_that_comes_later_can_be_filtered_on(index: ClusterIndex, client: ClusterClient) -> None:
@@ -221,7 +233,7 @@ def test_more_values_than_a_page(client: ClusterClient, index_name: str) -> None
     index = ClusterIndex(client, index_name, model)
     assert index.values("label") == [document["label"] for document in documents]
     assert index.values("text") == index.values("id.nothing") == []
-    assert len(index.search("ship", k=2_100)) == 2_100
+    assert len(index.search("ship", k=2_100, method="cptw")) == 2_100
 
 
 def test_several_shards_rank_alike(client: ClusterClient, index_name: str) -> None:
@@ -229,7 +241,9 @@ def test_several_shards_rank_alike(client: ClusterClient, index_name: str) -> No
     load(client, f"{index_name}-1", model, DOCUMENTS, n_shards=1)
     load(client, f"{index_name}-3", model, DOCUMENTS, n_shards=3)
     index = ClusterIndex(client, f"{index_name}-3", model)
-    assert index.search(QUERY) == ClusterIndex(client, f"{index_name}-1", model).search(QUERY)
+    assert index.search(QUERY, method="cptw") == ClusterIndex(client, f"{index_name}-1", model).search(
+        QUERY, method="cptw"
+    )
     with pytest.raises(InvalidInputError, match="aggregate_votes needs an index of one shard"):
         aggregate_votes(index, [QUERY])
 
@@ -256,7 +270,7 @@ def test_an_index_with_bm25_alone(client: ClusterClient, index_name: str) -> Non
     index = ClusterIndex(client, index_name, model)
     assert [hit.id for hit in index.search("ship", method="bm25")] == ["b", "e"]
     with pytest.raises(InvalidInputError, match="method must be 'bm25' on the index"):
-        index.search("ship")
+        index.search("ship", method="cptw")
 
 
 class TestRefused:
@@ -343,7 +357,7 @@ class TestExisting:
         assert [hit.id for hit in existing.search("ships", method="hybrid")] == ["b", "e", "a"]
         for method in ("cptw", "rrf"):
             assert {hit.id for hit in existing.search("ships", method=method)} == {"a", "b", "e"}
-        assert existing.search("submarine") == existing.search("") == []
+        assert existing.search("submarine", method="cptw") == existing.search("", method="cptw") == []
 
     def test_many_queries_give_what_each_gives(self, existing: ExistingIndex) -> None:
         queries = ["ships", "", "dog at sea", {"text": "cats"}]
@@ -353,10 +367,10 @@ class TestExisting:
             ]
 
     def test_filters_documents_and_marks(self, existing: ExistingIndex) -> None:
-        assert [hit.id for hit in existing.search("ships", filter={"label": "copies"})] == ["e"]
+        assert [hit.id for hit in existing.search("ships", filter={"label": "copies"}, method="cptw")] == ["e"]
         assert existing.get("a") == DOCUMENTS[0]
         assert existing.values("label") == ["copies", "none", "pets", "water"]
-        hit = next(hit for hit in existing.search("ships", fields=["text"]) if hit.id == "a")
+        hit = next(hit for hit in existing.search("ships", fields=["text"], method="cptw") if hit.id == "a")
         assert "_boat_" in to_plain(*existing.highlight("ships", hit)["text"])
 
     def test_without_a_field_for_ties(self, existing: ExistingIndex) -> None:
@@ -366,7 +380,7 @@ class TestExisting:
 
     def test_what_cannot_be_had(self, existing: ExistingIndex) -> None:
         with pytest.raises(InvalidInputError, match="explain needs an index that holds the model's weights"):
-            existing.search("ships", explain=True)
+            existing.search("ships", explain=True, method="cptw")
         with pytest.raises(InvalidInputError, match="'rrf' on an index that was there before. Got 'hybrid\\+feedback'"):
             existing.search("ships", method="hybrid+feedback")
         for field in ("label", "body"):
@@ -397,12 +411,12 @@ def test_an_address_will_do(opensearch3: object, index_name: str) -> None:
     with connect(url) as client:
         load(client, index_name, fitted(), DOCUMENTS)
     with ClusterIndex(url, index_name, fitted()) as index:
-        assert [hit.id for hit in index.search("bark")] == ["d"]
+        assert [hit.id for hit in index.search("bark", method="cptw")] == ["d"]
         assert repr(index) == f"ClusterIndex('{index_name}', {index.client!r})"
 
 
 def test_nothing_is_warned_about_where_nothing_is_lost(index: ClusterIndex) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert index.search(QUERY)
+        assert index.search(QUERY, method="cptw")
         assert isinstance(index.model, Cptw)

@@ -47,5 +47,5 @@ def test_the_index_goes_also_when_a_search_fails(elasticsearch7, collection: Col
         pytest.raises(CptwError, match="k must be a whole number"),
         opened_backend(collection, Cptw(vectors=None), engine=elasticsearch7.url) as backend,
     ):
-        backend.search_many(["ship"], 0)
+        backend.search_many(["ship"], 0, method="cptw")
     assert indices(elasticsearch7.url) == before

@@ -78,7 +78,7 @@ def test_a_full_disk_ends_an_impatient_load_and_is_waited_for_by_a_patient_one(s
     with pytest.raises(LoadError, match=r"\(429\).*disk usage exceeded flood-stage watermark.*So far") as caught:
         impatient.load(on_a_full_disk())
     assert served(small, "disk") == old.index
-    assert [hit.id for hit in ClusterIndex(small, "disk", MODEL).search("boat 3", k=1)] == ["3"]
+    assert [hit.id for hit in ClusterIndex(small, "disk", MODEL).search("boat 3", k=1, method="cptw")] == ["3"]
 
     n_refused = 0
     send_lines = small.send_lines
@@ -116,7 +116,7 @@ def test_many_searches_stay_below_the_limit(small):
     indexer(small, "searches").load(documents(10))
     index = ClusterIndex(small, "searches", MODEL)
     queries = [" ".join(f"w{number}x{n}{'y' * 40}" for n in range(400)) + " boat" for number in range(60)]
-    assert [len(hits) for hits in index.search_many(queries, 20)] == [10] * 60
+    assert [len(hits) for hits in index.search_many(queries, 20, method="cptw")] == [10] * 60
 
 
 @pytest.mark.parametrize("interval", ["-1", "1h"])
@@ -127,11 +127,11 @@ def test_nothing_waits_for_a_refresh(client, index_name, interval):
     client.request("PUT", make_path(index_name, "_settings"), body=setting)
     assert work.add(documents(5, first=5)).n_indexed == 5
     index = ClusterIndex(client, index_name, MODEL)
-    assert index.count() == len(index.search("boat", k=100)) == 10
+    assert index.count() == len(index.search("boat", k=100, method="cptw")) == 10
     assert work.delete([0]) == 1
     assert index.count() == 9
     work.load(documents(20))
-    assert index.count() == len(index.search("boat", k=100)) == 20
+    assert index.count() == len(index.search("boat", k=100, method="cptw")) == 20
 
 
 def test_a_clock_that_jumps_changes_nothing(client, index_name, monkeypatch):

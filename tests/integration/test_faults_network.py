@@ -147,7 +147,9 @@ def test_a_search_or_a_count_is_right_or_an_error(client, spoiled, proxy, index_
     indexer(client, index_name).load(documents(30))
     index = ClusterIndex(spoiled, index_name, MODEL)
     asked = {
-        "_msearch": lambda: [[hit.id for hit in hits] for hits in index.search_many(["boat 3", "ship"], 40)],
+        "_msearch": lambda: [
+            [hit.id for hit in hits] for hits in index.search_many(["boat 3", "ship"], 40, method="cptw")
+        ],
         "_count": lambda: index.count(),
         "_mget": lambda: index.get("7"),
         "_search?": lambda: index.values("id"),

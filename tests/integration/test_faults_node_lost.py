@@ -51,7 +51,7 @@ def test_no_document_is_lost_and_searches_are_answered(own_cluster):
         assert not health["timed_out"]
 
         index = ClusterIndex(client, "news", MODEL)
-        expected = [(hit.id, hit.score) for hit in index.search("boat 3", k=50)]
+        expected = [(hit.id, hit.score) for hit in index.search("boat 3", k=50, method="cptw")]
         assert len(expected) == 50
         lost = next(node for node in nodes if node is not master)
         is_lost = threading.Event()
@@ -62,7 +62,7 @@ def test_no_document_is_lost_and_searches_are_answered(own_cluster):
         while n_after < 50 and time.monotonic() < deadline:
             n_after += is_lost.is_set()
             n_before += not is_lost.is_set()
-            assert [(hit.id, hit.score) for hit in index.search("boat 3", k=50)] == expected
+            assert [(hit.id, hit.score) for hit in index.search("boat 3", k=50, method="cptw")] == expected
             assert index.count() == N_DOCS
         killer.join()
         assert n_before > 0

@@ -8,11 +8,12 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import Case, cases, texts
+from strategies import NONNEGATIVE_WEIGHTINGS, Case, cases, texts
 
-from cptw_search import Cptw
+from cptw_search import Cptw, EmbeddedIndex
 from cptw_search.analysis import get_analyzer
 from cptw_search.explain import Explanation, explain
+from cptw_search.explain_mixed import EXPLAINED_METHODS
 from cptw_search.highlight import highlight, snippet, to_html, to_plain, to_rich
 
 # Words that no collection of the strategies holds.
@@ -81,6 +82,34 @@ def test_without_neighbours_every_match_is_direct(case: Case, query: str, docume
     explanation = explain(case.model(tau=1.1).fit(case.documents), query, document)
     assert {match.kind for match in explanation.matches} <= {"direct"}
     assert {match.query_term for match in explanation.matches} == set(query.split()) & set(document.split())
+
+
+@given(
+    case=cases(weightings=NONNEGATIVE_WEIGHTINGS),
+    query=with_unknown_words,
+    method=st.sampled_from(EXPLAINED_METHODS),
+    lambda_=st.sampled_from([0.0, 0.3, 1.0]),
+    n_known=st.integers(1, 8),
+)
+def test_the_shares_of_every_hit_add_up_to_its_score(
+    case: Case, query: str, method: str, lambda_: float, n_known: int
+) -> None:
+    model = case.model().fit(case.documents)
+    index = EmbeddedIndex(model)
+    index.add([f"{text} new" for text in case.documents[:n_known]], progress=False)
+    index.add([*case.documents[n_known:], query], progress=False)
+    for hit in index.search(query, k=20, method=method, lambda_=lambda_, explain=True):
+        explanation = hit.explanation
+        assert explanation is not None
+        assert explanation.score == pytest.approx(hit.score, rel=1e-9)
+        assert math.fsum(match.share for match in explanation.matches) == pytest.approx(hit.score, rel=1e-9)
+        assert math.fsum(explanation.parts.values()) == pytest.approx(hit.score, rel=1e-9)
+        pairs = [(match.query_term, match.document_term) for match in explanation.matches]
+        assert len(pairs) == len(set(pairs))
+        words = set(str(hit.fields["text"]).split())
+        for term in explanation.query_terms:
+            assert (term.count > 0) == (term.term in query.split())
+            assert {match.document_term for match in term.matches} <= words
 
 
 LETTERS = "aAbBßẞéE\u0301ıİΣςﬁ½²™'’＇-.,日本語かﾞ\u3099㍿ー가ㄱㅏ👍🏽👩\u200d🇩🇪\xad\u200b\ufeff \n\t\0\x1b\ud800&<"

@@ -64,7 +64,7 @@ def main(path: Path, n_kills: int) -> None:
         if state not in allowed:
             print(json.dumps({"error": f"after kill {seed} the index holds {state[:300]}"}))
             sys.exit(1)
-        found = {hit.id for hit in index.search("boat", k=100_000)}
+        found = {hit.id for hit in index.search("boat", k=100_000, method="cptw")}
         if found != set(json.loads(state)):
             print(json.dumps({"error": f"after kill {seed} search finds {len(found)} of {len(json.loads(state))}"}))
             sys.exit(1)

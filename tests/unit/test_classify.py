@@ -31,14 +31,14 @@ def test_it_agrees_with_scikit_learn_on_the_same_rows(index: EmbeddedIndex, k: i
     model = index.model
     reference = KNeighborsClassifier(k, weights=weights).fit(model.transform(TEXTS), LABELS)
     for query in QUERIES:
-        if len(index.search(query, k=k)) < k:
+        if len(index.search(query, k=k, method="cptw")) < k:
             continue
         expected = reference.predict_proba(model.transform([query]))
         np.testing.assert_allclose(classifier.predict_proba([query]), expected, atol=1e-5)
 
 
 def test_votes_by_similarity_are_the_scores(index: EmbeddedIndex) -> None:
-    hits = index.search("cats at sea", k=3)
+    hits = index.search("cats at sea", k=3, method="cptw")
     votes = KnnClassifier(index, k=3, votes="similarity").vote_many(["cats at sea"])[0]
     total = sum(hit.score for hit in hits)
     for label, share in votes.items():

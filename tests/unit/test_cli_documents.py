@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from command_line import DOCUMENTS, Result, build_index, fit_model, write_documents
 
-from cptw_search import Cptw, EmbeddedIndex
+from cptw_search import Cptw, EmbeddedIndex, model_for
 
 
 def test_fit_saves_the_model_that_the_library_makes(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_index_without_a_model_fits_the_default_one(tmp_path: Path) -> None:
     assert result.status == 0, result.stderr
     index = EmbeddedIndex.open(tmp_path / "i")
     assert result.json["n_docs"] == index.count() == 4
-    assert result.json["model_id"] == index.model.model_id == Cptw().fit(index.documents()).model_id
+    assert result.json["model_id"] == index.model.model_id == model_for("search").fit(index.documents()).model_id
     assert "default settings" in result.stderr
 
 

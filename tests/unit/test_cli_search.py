@@ -23,11 +23,11 @@ def test_search_marks_the_query_s_words_and_the_close_ones(folder: Path) -> None
     assert result.status == 0
     hits = EmbeddedIndex.open(folder / "index").search("boat")
     assert result.stdout.splitlines() == [
-        f"1  {hits[0].score:.4f}  b  [water]",
-        "    Two _ships_ at _sea_.",
-        "",
-        f"2  {hits[1].score:.4f}  a  [water]  Harbour news",
+        f"1  {hits[0].score:.4f}  a  [water]  Harbour news",
         "    A **boat** left the harbour.",
+        "",
+        f"2  {hits[1].score:.4f}  b  [water]",
+        "    Two _ships_ at _sea_.",
         "",
     ]
     assert result.stderr == ""
@@ -120,7 +120,7 @@ def test_nothing_found(folder: Path, query: str) -> None:
         (("boat", "-k", "0"), 1, "k must be a whole number >= 1"),
         (("boat", "--lambda", "2"), 1, "lambda_ must be a number from 0 to 1"),
         (("boat", "--method", "bm26"), 2, "'tfidf'"),
-        (("boat", "--method", "bm25", "--explain"), 1, "explain needs method 'cptw'"),
+        (("boat", "--method", "rrf", "--explain"), 1, "explain needs one of the methods 'cptw'"),
     ],
 )
 def test_searches_that_cannot_be_done(folder: Path, args: tuple[str, ...], status: int, reason: str) -> None:

@@ -56,14 +56,22 @@ def test_tau_and_lambda_by_judged_queries(judged: list[object]) -> None:
     assert shown.status == 0, shown.stderr
     facts = json.loads(shown.stdout)
     assert facts["measure"] == "nDCG@10"
-    assert set(facts["best"]) == {"tau", "lambda"}
+    assert set(facts["best"]) == {"tau", "lambda", "method"}
+    assert len(facts["table"]) == 2 * 2 * 2
+
+
+def test_without_judged_queries_the_size_of_the_collection_decides(judged: list[object]) -> None:
+    facts = json.loads(Result("tune", judged[0], "--by", "search", "--json").stdout)
+    assert facts["suggested"] == {"tau": 0.35, "lambda": 0.1, "method": "hybrid+feedback"}  # so few: be careful
+    assert facts["n_docs"] == len(TEXTS)
+    assert "lambda 0.1" in Result("tune", judged[0], "--by", "search").stdout
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--by", "magic"], "--by must be one of 'classification', 'search', 'iicr'. Got 'magic'"),
-        (["--by", "search"], "--by search needs --queries and --judgements"),
+        (["--by", "search", "--queries", "q"], "--by search needs both --queries and --judgements, or neither"),
         (["--taus", "low"], "--taus must be numbers separated by commas. Got 'low'"),
         (["--label-field", "topic"], "needs documents with a 'topic'. Got 12 without one"),
         (["--n-folds", "99"], "needs at least 99 items"),

@@ -107,7 +107,7 @@ def test_a_text_for_a_model_of_other_fields_is_refused() -> None:
     model = Cptw(vectors=None, field_weights={"body": 1}).fit([{"body": "boat"}])
     with pytest.raises(InvalidInputError, match=r"the model's fields are \['body'\]. Got a plain text"):
         EmbeddedIndex.build(model, ["boat"])
-    assert EmbeddedIndex.build(model, [{"id": "a", "body": "boat"}]).search("boat")[0].id == "a"
+    assert EmbeddedIndex.build(model, [{"id": "a", "body": "boat"}]).search("boat", method="cptw")[0].id == "a"
 
 
 def test_adding_an_id_that_is_there_is_refused_and_update_replaces_it(model: Cptw) -> None:
@@ -116,7 +116,7 @@ def test_adding_an_id_that_is_there_is_refused_and_update_replaces_it(model: Cpt
         index.add([{"id": "z", "text": "new"}, {"id": "b", "text": "boats"}])
     assert index.get("z") is None
     index.update([{"id": "z", "text": "new"}, {"id": "b", "text": "zebra"}])
-    assert [hit.id for hit in index.search("zebra")] == ["b"]
+    assert [hit.id for hit in index.search("zebra", method="cptw")] == ["b"]
     assert index.count() == 4
 
 
@@ -153,11 +153,13 @@ def test_many_small_additions_are_merged(model: Cptw) -> None:
         index.add([{"id": f"{number:02}", "text": "boat" if number % 2 else "sea new" + str(number)}])
     assert len(index._parts) <= 12
     assert index.count() == 60
-    assert index.search("new44")[0].id == "44"
+    assert index.search("new44", method="cptw")[0].id == "44"
     index.delete(f"{number:02}" for number in range(0, 60, 2))
     index.merge()
     assert len(index._parts) == 1
-    assert {hit.id for hit in index.search("boat", k=100)} == {f"{number:02}" for number in range(1, 60, 2)}
+    assert {hit.id for hit in index.search("boat", k=100, method="cptw")} == {
+        f"{number:02}" for number in range(1, 60, 2)
+    }
 
 
 def test_a_generator_is_read_in_batches_and_written_in_segments(
@@ -175,14 +177,14 @@ def test_a_generator_is_read_in_batches_and_written_in_segments(
     index = EmbeddedIndex.build(model, documents(), path=tmp_path / "index")
     assert index.count() == 250
     assert written_when[-1] == 4  # four of the five segments were on the disk before the last document was read
-    assert EmbeddedIndex.open(tmp_path / "index").search("boat 249", k=1)[0].id == "249"
+    assert EmbeddedIndex.open(tmp_path / "index").search("boat 249", k=1, method="cptw")[0].id == "249"
 
 
 def test_an_index_keeps_its_model(model: Cptw) -> None:
     index = EmbeddedIndex.build(model, DOCUMENTS)
-    before = [(hit.id, hit.score) for hit in index.search("ship")]
+    before = [(hit.id, hit.score) for hit in index.search("ship", method="cptw")]
     model.set_params(vectors=None).fit(["another boat"])
-    assert [(hit.id, hit.score) for hit in index.search("ship")] == before
+    assert [(hit.id, hit.score) for hit in index.search("ship", method="cptw")] == before
     assert index.model.model_id != model.model_id
 
 
@@ -206,7 +208,7 @@ def test_pruning_shortens_documents_and_queries(model: Cptw) -> None:
     short = EmbeddedIndex.build(model, DOCUMENTS, placement="both", document_pruning=Pruning(max_terms=1))
     assert len(short._parts[0].segment.expanded.docs) == 3 < len(whole._parts[0].segment.expanded.docs)  # type: ignore[union-attr]
     plain = EmbeddedIndex.build(model, DOCUMENTS, query_pruning=Pruning(max_terms=1))
-    assert len(plain.search("ship")) < len(whole.search("ship"))
+    assert len(plain.search("ship", method="cptw")) < len(whole.search("ship", method="cptw"))
 
 
 def test_saving_needs_a_path_once(model: Cptw, tmp_path: Path) -> None:
@@ -336,11 +338,11 @@ def test_repr_tells_size_and_place(model: Cptw, saved: Path) -> None:
 def test_fields_of_many_hits_can_be_left_out() -> None:
     documents = [{"id": "a", "title": "Boats", "text": "a boat", "year": 1999}, {"id": "b", "text": "two boats"}]
     index = EmbeddedIndex.build(Cptw(vectors=None).fit(documents), documents)
-    whole = index.search_many(["boat"])[0]
+    whole = index.search_many(["boat"], method="cptw")[0]
     for fields in ([], ["title"], ["title", "year", "nothing"]):
-        (found,) = index.search_many(["boat"], fields=fields)
+        (found,) = index.search_many(["boat"], fields=fields, method="cptw")
         assert [(hit.id, hit.score) for hit in found] == [(hit.id, hit.score) for hit in whole]
         for hit, full in zip(found, whole, strict=True):
             assert hit.fields == {name: value for name, value in full.fields.items() if name in fields}
     with pytest.raises(InvalidInputError, match="fields must come as a list. Got the single name 'title'"):
-        index.search_many(["boat"], fields="title")
+        index.search_many(["boat"], fields="title", method="cptw")

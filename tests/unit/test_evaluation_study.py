@@ -216,3 +216,11 @@ def test_the_embedded_index_classifies_as_the_mathematics_does(study: tuple[list
         assert found.micro_f1 == found.expected_micro_f1
     with pytest.raises(InvalidInputError, match="evaluate it first"):
         classify_through_index(texts, make_vectors(), study[0], "cptw sum tf", PLAN)
+
+
+def test_the_chosen_variant_may_be_another_in_each_split(study: tuple[list[Line], Path]) -> None:
+    lines = [
+        replace(line, parameters=({"tau": 0.3, "lambda": 0.5}, {"tau": 0.4})) if line.name == "cptw chosen" else line
+        for line in study[0]
+    ]
+    assert "cptw chosen" in markdown_report(lines, "cptw l2 tf")

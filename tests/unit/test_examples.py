@@ -10,7 +10,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 EXPECTED = {
     "first_search.py": ["Harbour authorities closed the coast to every vessel.", "fishing boat"],
     "classify_texts.py": ["['sport' 'business']", "['politics']"],
-    "keep_an_index.py": ["b 0.97 Harbour"],
+    "keep_an_index.py": ["b 1.0 Harbour"],
     "explain_picture.py": [],
 }
 

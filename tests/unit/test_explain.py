@@ -104,11 +104,12 @@ def test_terms_keep_the_words_of_the_texts_most_frequent_first() -> None:
 
 
 def test_stop_words_are_no_terms() -> None:
-    assert explain(bare_model(), "the and", "the boat") == Explanation(0.0, ())
+    assert explain(bare_model(), "the and", "the boat") == Explanation(0.0, (), {"cptw": 0.0})
 
 
 def test_a_document_without_a_word_leaves_query_terms_without_matches() -> None:
-    assert explain(bare_model(), "boat", "") == Explanation(0.0, (QueryTermShare("boat", ("boat",), 1.0, 0.0, ()),))
+    unmatched = QueryTermShare("boat", ("boat",), 1.0, 0.0, ())
+    assert explain(bare_model(), "boat", "") == Explanation(0.0, (unmatched,), {"cptw": 0.0})
 
 
 def test_fields_of_documents_count_with_their_weights() -> None:
@@ -138,7 +139,8 @@ def test_signed_weightings_give_negative_shares_and_max_m_0_takes_them_away() ->
 def test_to_dict_is_json_and_says_all() -> None:
     data = json.loads(json.dumps(explain(bare_model(), "boats", "vessel").to_dict()))
     assert data["score"] == pytest.approx(0.64)
-    assert (data["direct"], data["propagated"]) == (0.0, pytest.approx(0.64))
+    assert (data["direct"], data["propagated"], data["learned"]) == (0.0, pytest.approx(0.64), 0.0)
+    assert data["parts"] == {"cptw": data["score"]}
     (term,) = data["query_terms"]
     assert {key: term[key] for key in ("term", "words", "count")} == {"term": "boat", "words": ["boats"], "count": 1.0}
     (match,) = term["matches"]

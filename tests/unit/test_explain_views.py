@@ -39,6 +39,16 @@ def made_up(shares: dict[str, dict[str, float]]) -> Explanation:
     return Explanation(sum(term.share for term in query_terms), tuple(query_terms))
 
 
+def learning() -> Explanation:
+    """Of a query that learned three words; one of them is propagated, too."""
+    own = made_up({"boat": {"boat": 0.4, "ship": 0.1}, "sky": {}}).query_terms
+    learned = tuple(
+        QueryTermShare(term, (), 0.0, share, (TermMatch(term, term, (f"{term}s",), 1.0, share, (), is_learned=True),))
+        for term, share in (("ship", 0.25), ("mast", 0.15), ("sail", 0.1))
+    )
+    return Explanation(1.0, (own[0], *learned, own[1]), {"cptw": 0.2, "bm25": 0.25, "learned": 0.55})
+
+
 def printed(explanation: Explanation, **options: int) -> list[str]:
     console = Console(file=io.StringIO(), width=100, color_system=None)
     console.print(render(explanation, **options))
@@ -66,6 +76,24 @@ def test_the_table_lists_words_relations_cosines_and_shares(model: Cptw) -> None
     assert sum(percentages) == pytest.approx(100.0, abs=0.11)
     assert rows[0][-1] == "█" * 12
     assert rows[-1] == ["cat", "nothing", "0.0 %"]
+
+
+def test_the_table_says_what_each_part_gives_and_puts_learned_words_together() -> None:
+    lines = printed(learning(), max_matches=2)
+    assert lines[:2] == [
+        "Score 1.0000 = 0.4000 direct + 0.1000 propagated + 0.5000 learned",
+        "Of this 0.2000 by CPTW, 0.2500 by BM25, 0.5500 by feedback",
+    ]
+    rows = [cells(line) for line in lines[5:] if cells(line)]
+    assert [row[:4] for row in rows] == [
+        ["boat", "boat", "same term", "1.00"],
+        ["ship", "through other", "-", "10.0 %"],
+        ["sky", "nothing", "0.0 %"],
+        ["(learned)", "ships", "learned", "-"],
+        ["masts", "learned", "-", "15.0 %"],
+        ["1 more document word", "10.0 %"],
+    ]
+    assert printed(learning(), max_query_terms=1)[-1] == "1 more query word: 0.0 %"
 
 
 def test_the_rest_is_summed_up() -> None:
@@ -161,6 +189,19 @@ def test_labels_say_word_share_and_cosine(model: Cptw) -> None:
     assert "through ship" in texts
     assert figure.axes[0].get_title().startswith("Score 0.")
     assert legend_texts(figure) == ["the query's own words", "related words (number: cosine)"]
+
+
+def test_learned_words_are_drawn_from_one_place_in_a_colour_of_their_own() -> None:
+    figure = draw(learning())
+    assert figure.axes[0].get_title() == "Score 1.000: 0.400 direct + 0.100 propagated + 0.500 learned"
+    texts = label_texts(figure)
+    assert texts[:4] == ["boat  50.0 %", "sky", "no match", "(learned)  50.0 %"]
+    assert {"boat  40.0 %", "ships  35.0 %", "masts  15.0 %", "sails  10.0 %"} < set(texts)
+    assert texts.count("learned") == 2  # of masts and sails; ships is related as well
+    assert legend_texts(figure)[-1] == "learned words"
+    assert len({band.get_facecolor() for band in bands(figure)}) == 3
+    for max_terms in (1, 2):
+        assert label_texts(draw(learning(), max_terms=max_terms))[max_terms - 1] == "(learned)  50.0 %"
 
 
 def test_the_lightest_words_become_one() -> None:

@@ -80,7 +80,7 @@ def test_words_of_many_documents_are_not_learned(index: EmbeddedIndex) -> None:
 
 
 def test_it_has_no_explanation(index: EmbeddedIndex) -> None:
-    with pytest.raises(InvalidInputError, match="explain needs method 'cptw'.*Got 'bm25\\+rm3'"):
+    with pytest.raises(InvalidInputError, match="explain needs one of the methods 'cptw'.*Got 'bm25\\+rm3'"):
         index.search("sails", method="bm25+rm3", explain=True)
 
 

@@ -7,6 +7,7 @@ import pytest
 from cptw_search import Cptw, WordVectors
 from cptw_search.errors import InvalidInputError, UnknownNameError
 from cptw_search.explain import explain
+from cptw_search.explain_mixed import Mixture, explain_mixture
 from cptw_search.highlight import Span, find_spans, highlight, printable, snippet, to_html, to_plain, to_rich
 
 VECTORS = WordVectors(["boat", "ship", "vessel", "cat"], [[0.6, 0.8], [0.0, 1.0], [-0.6, 0.8], [0.0, -1.0]])
@@ -51,6 +52,15 @@ def test_min_share_leaves_out_light_words_but_no_direct_ones(model: Cptw) -> Non
     assert {span.kind for span in highlight(model, "boat", text, min_share=0)} == {"direct", "propagated"}
     assert {span.kind for span in highlight(model, "boat", text, min_share=0.2)} == {"direct"}
     assert [span.kind for span in highlight(model, "boat", "boat " + "ship " * 50, min_share=1)] == ["direct"]
+
+
+def test_a_word_that_was_only_learned_is_not_marked(model: Cptw) -> None:
+    text = "A boat, a ship and a mast."
+    mixture = Mixture(cptw=0.5, bm25=0.1, learned={"mast": 2.0, "ship": 2.0})
+    explanation = explain_mixture(model, "boats", text, mixture)
+    assert to_plain(text, find_spans(model, explanation, text)) == "A **boat**, a _ship_ and a mast."
+    _, ship = find_spans(model, explanation, text)
+    assert ship.query_term == "boat"
 
 
 def test_a_word_that_lowers_the_score_is_not_marked() -> None:

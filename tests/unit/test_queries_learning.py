@@ -113,24 +113,27 @@ def test_the_requests_of_a_search(model: Cptw) -> None:
     client = Rounds(
         [[(0.5, "")], [(8.0, "")]],  # the best scores of the halves
         [[(0.8, "boat sea sea"), (0.4, "boat ship")]],  # the teachers
-        [[(2.5, "")]],  # the best score of the learned words
+        [[(0.9, "")], [(2.5, "")]],  # the best scores of the query and of the learned words
         [[(1.0, "found")]],
     )
     found = search(client, model, [HALVES], k=3, filters=[SPORT], fields=["label"], min_score=0.1, offset=2)
     assert [[hit["_source"]["text"] for hit in hits] for hits in found] == [["found"]]
     halves, teachers, best, final = client.sent
     assert [(body["size"], body["query"]["bool"]["filter"]) for body in halves] == [(1, [SPORT]), (1, [SPORT])]
-    first = {
-        "bool": {
-            "should": [
-                {"bool": {**CPTW["bool"], "boost": 0.3 / 0.5}},
-                {"bool": {**BM25["bool"], "boost": 0.7 / 8.0}},
-            ]
+    first, teaching = (
+        {
+            "bool": {
+                "should": [
+                    {"bool": {**CPTW["bool"], "boost": share / 0.5}},
+                    {"bool": {**BM25["bool"], "boost": (1 - share) / 8.0}},
+                ]
+            }
         }
-    }
+        for share in (0.3, 0.1)  # documents that teach have less of CPTW
+    )
     assert teachers == [
         {
-            "query": {"bool": {"must": [first], "filter": [SPORT]}},
+            "query": {"bool": {"must": [teaching], "filter": [SPORT]}},
             "size": 10,
             "_source": {"includes": ["text", "title"], "excludes": ["cptw_*"]},
             "track_total_hits": False,
@@ -140,16 +143,17 @@ def test_the_requests_of_a_search(model: Cptw) -> None:
     learned = bm25_query(learn(model, [{"text": "boat sea sea"}, {"text": "boat ship"}], [0.8, 0.4]).boosts)
     assert best == [
         {
-            "query": {"bool": {"must": [learned], "filter": [SPORT]}},
+            "query": {"bool": {"must": [clause], "filter": [SPORT]}},
             "size": 1,
             "_source": False,
             "stored_fields": "_none_",
             "track_total_hits": False,
         }
+        for clause in (first, learned)
     ]
     both = [
-        {"bool": {**first["bool"], "boost": pytest.approx(0.4 / 0.8)}},
-        {"bool": {**learned["bool"], "boost": 0.6 / 2.5}},
+        {"bool": {**first["bool"], "boost": pytest.approx(0.2 / 0.9)}},
+        {"bool": {**learned["bool"], "boost": 0.8 / 2.5}},
     ]
     assert final == [
         {
@@ -169,18 +173,18 @@ def test_many_queries_go_through_the_same_four_requests(model: Cptw) -> None:
     client = Rounds(
         [[(0.5, "")], [(8.0, "")], [(4.0, "")], [], [], [(0.5, "")], [(8.0, "")]],  # the fourth finds nothing
         [[(0.8, "boat")], [(0.7, "")], []],  # the fifth's documents are gone; the third's have no text
-        [[(2.5, "")]],
+        [[(0.9, "")], [(0.7, "")], [], [(2.5, "")]],
         [[(1.0, "one")], [(1.0, "three")]],
     )
     found = search(client, model, queries)
     assert [[hit["_source"]["text"] for hit in hits] for hits in found] == [["one"], [], ["three"], [], []]
-    assert [len(requests) for requests in client.sent] == [7, 3, 1, 2]
+    assert [len(requests) for requests in client.sent] == [7, 3, 4, 2]
     (untaught,) = client.sent[-1][1]["query"]["bool"]["should"]
-    assert untaught["bool"]["boost"] == pytest.approx(0.4 / 0.7)
+    assert untaught["bool"]["boost"] == pytest.approx(0.2 / 0.7)
 
 
 def test_given_scales_save_a_request(model: Cptw) -> None:
-    client = Rounds([[(0.8, "boat")]], [[(2.5, "")]], [[(1.0, "found")]])
+    client = Rounds([[(0.8, "boat")]], [[(0.9, "")], [(2.5, "")]], [[(1.0, "found")]])
     search(client, model, [HALVES], scales=(0.5, 8.0))
     assert len(client.sent) == 3
 

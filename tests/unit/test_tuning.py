@@ -49,11 +49,18 @@ def test_search_is_tuned_by_judged_queries() -> None:
     water, pets = {str(n): 1 for n in range(4)}, {str(n): 2 for n in range(4, 8)}
     judgements = {"q1": water, "q2": water, "q3": pets, "q4": pets, "q5": {"1": 0}}
     tuned = tune_search(
-        Cptw(vectors=VECTORS), documents, queries, judgements, taus=[0.7, 2.0], lambdas=[0.0, 0.5], n_folds=2
+        Cptw(vectors=VECTORS),
+        documents,
+        queries,
+        judgements,
+        taus=[0.7, 2.0],
+        lambdas=[0.0, 0.5],
+        methods=["hybrid"],
+        n_folds=2,
     )
     by_setting = {(row["tau"], row["lambda"]): row["mean"] for row in tuned.table}
     assert by_setting[0.7, 0.5] > by_setting[0.7, 0.0] == by_setting[2.0, 0.0]
-    assert tuned.best == {"tau": 0.7, "lambda": 0.5}
+    assert tuned.best == {"tau": 0.7, "lambda": 0.5, "method": "hybrid"}
     assert tuned.measure == "nDCG@10"
     assert tuned.held_out == pytest.approx(by_setting[0.7, 0.5])
 

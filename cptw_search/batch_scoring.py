@@ -1,0 +1,92 @@
+"""Scores of many long queries over one set of inverted lists, as products of sparse matrices on all cores.
+
+A query of a few words is quickest by itself, see `Postings.scores`. Whole documents as queries touch most lists again and
+again: then the lists become one sparse matrix, once, and a block of queries is one product. The sums are the same to the
+last bit.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from cptw_search.postings import Postings, WeightFunction
+
+__all__ = ["pays", "scores_of_many"]
+
+FloatArray = npt.NDArray[np.float64]
+
+_BLOCK_CELLS = 2**20  # scores of a block: 8 MB, near a core's cache
+
+
+def pays(lists: Postings, features: npt.NDArray[np.integer[Any]]) -> bool:
+    """Tell whether all queries together touch more postings than there are.
+
+    Parameters
+    ----------
+    lists : Postings
+        The inverted lists.
+    features : ndarray of int
+        The features of all queries, one behind the other.
+
+    Returns
+    -------
+    bool
+        Whether making a matrix of all lists costs less than what is saved.
+    """
+    positions, is_there = lists.find(features)
+    return int(lists.lengths(positions[is_there]).sum()) > len(lists.docs)
+
+
+def scores_of_many(
+    lists: Postings,
+    queries: sp.csr_matrix,
+    features: npt.NDArray[np.integer[Any]],
+    n_docs: int,
+    document_weight: WeightFunction | None = None,
+) -> Iterator[FloatArray]:
+    """Sum query weight times document weight over the features of each query.
+
+    Parameters
+    ----------
+    lists : Postings
+        The inverted lists.
+    queries : csr_matrix
+        One row a query; its columns are not used.
+    features : ndarray of int
+        The features that stand for the columns of ``queries.indices``.
+    n_docs : int
+        The number of documents.
+    document_weight : callable, optional
+        As for `Postings.scores`.
+
+    Yields
+    ------
+    ndarray of float64
+        The scores of a query, one a document.
+
+    Raises
+    ------
+    CorruptedError
+        If the lists name documents that are not there.
+    """
+    positions, is_there = lists.find(features)
+    indptr = np.concatenate(([0], np.cumsum(is_there)))[queries.indptr]
+    shape = (queries.shape[0], len(lists.features))
+    rows = sp.csr_matrix((queries.data[is_there], positions[is_there], indptr), shape=shape)
+    matrix = lists.matrix(n_docs, document_weight)
+    step = max(1, _BLOCK_CELLS // max(n_docs, 1))
+    n_threads = os.cpu_count() or 1
+    starts = iter(range(0, shape[0], step))
+    with ThreadPoolExecutor(n_threads) as pool:  # scipy's products let other threads run
+        # a few blocks at a time: all of them at once might not fit
+        while window := list(itertools.islice(starts, n_threads)):
+            for block in pool.map(lambda start: (rows[start : start + step] @ matrix).toarray(), window):
+                yield from block
