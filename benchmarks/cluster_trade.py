@@ -50,8 +50,8 @@ HEAP = "1g"
 
 
 @contextmanager
-def started(server: str) -> Iterator[str]:
-    """Start a server of the tests on loopback and give its address."""
+def started(server: str, settings: dict[str, object] | None = None) -> Iterator[str]:
+    """Start a server of the tests on loopback, perhaps with settings of its own, and give its address."""
     sys.path.append(str(ROOT / "tests"))
     from servers.kinds import KINDS
     from servers.process import LocalServer
@@ -59,7 +59,7 @@ def started(server: str) -> Iterator[str]:
     kinds = {kind.name: kind for kind in KINDS}
     if server not in kinds:
         raise SystemExit(f"--server must be one of {', '.join(kinds)}. Got {server!r} instead.")
-    local = LocalServer(kinds[server], heap=HEAP)
+    local = LocalServer(kinds[server], settings, heap=HEAP)
     try:
         local.start()
         yield local.url

@@ -394,7 +394,7 @@ class Cptw(Estimator):
         InvalidInputError
             If a document cannot be used.
         """
-        return self.represent(documents).matrix[:, : len(self.vocabulary_)]
+        return self._known_columns(self.represent(documents))
 
     def fit_transform(self, documents: Iterable[Document], y: object = None) -> sp.csr_matrix:
         """Fit, then represent the same documents.
@@ -427,7 +427,10 @@ class Cptw(Estimator):
         csr_matrix of shape (n_queries, n_terms)
             float64; differs from `transform` for ``weighting="bm25"`` alone.
         """
-        return self.represent(queries, side="query").matrix[:, : len(self.vocabulary_)]
+        return self._known_columns(self.represent(queries, side="query"))
+
+    def _known_columns(self, weighted: WeightedTerms) -> sp.csr_matrix:
+        return weighted.matrix[:, : len(self.vocabulary_)] if weighted.unknown else weighted.matrix
 
     def represent(
         self,

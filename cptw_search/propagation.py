@@ -14,7 +14,9 @@ x M = ((x * row_scale) S) * column_scale.
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -48,6 +50,8 @@ NORMALIZATIONS = ("l2", "sum", "none")
 
 WEIGHTINGS = ("tf", "idf-equation", "idf-released", "idf-weighted", "idf-input", "bm25")
 """How term frequencies and document frequencies enter."""
+
+_MANY_ENTRIES = 20_000  # of rows, from which threads pay
 
 PLACEMENTS = {"both": (1, 1), "query": (0, 2), "document": (2, 0)}
 """How often the document and the query side are multiplied by M (then by its transpose)."""
@@ -253,8 +257,7 @@ class Propagation:
         n_terms = len(before)
         has_unknown = rows.shape[1] > n_terms
         known = rows[:, :n_terms] if has_unknown else rows
-        product = sp.csr_matrix(_scale_columns(known, before) @ matrix)
-        product = _scale_columns(product, after)
+        product = _scale_columns(_sorted_product(_scale_columns(known, before), matrix), after)
         if has_unknown:
             product = sp.csr_matrix(sp.hstack([product, rows[:, n_terms:] * self.unknown_weight]))
         product.sort_indices()
@@ -288,6 +291,23 @@ class Propagation:
             column_scale=np.maximum(self.column_scale, 0.0),
             unknown_weight=max(self.unknown_weight, 0.0),
         )
+
+
+def _sorted_product(rows: sp.csr_matrix, matrix: sp.csr_matrix) -> sp.csr_matrix:
+    """Multiply, and sort the columns within each row; many rows on all cores, for scipy lets other threads run."""
+    n_threads = (os.cpu_count() or 1) if rows.nnz > _MANY_ENTRIES else 1
+    step = max(1, -(-rows.shape[0] // n_threads))
+
+    def multiply(start: int) -> sp.csr_matrix:
+        part = rows if n_threads == 1 else rows[start : start + step]
+        product = sp.csr_matrix(part @ matrix)
+        product.sort_indices()
+        return product
+
+    if n_threads == 1:
+        return multiply(0)
+    with ThreadPoolExecutor(n_threads) as pool:
+        return sp.csr_matrix(sp.vstack(list(pool.map(multiply, range(0, rows.shape[0], step))), format="csr"))
 
 
 def _scale_columns(rows: sp.csr_matrix, factors: FloatArray) -> sp.csr_matrix:
@@ -522,8 +542,9 @@ def row_lengths(rows: sp.csr_matrix) -> FloatArray:
     ndarray of shape (n_rows,)
         The lengths.
     """
-    row_of = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-    return np.sqrt(np.bincount(row_of, weights=rows.data**2, minlength=rows.shape[0]))
+    # as a product with ones, which adds up each row in its order and needs no array of row numbers
+    squares = sp.csr_matrix((rows.data**2, rows.indices, rows.indptr), shape=rows.shape)
+    return np.asarray(np.sqrt(squares @ np.ones(rows.shape[1])))
 
 
 def place(rows: sp.csr_matrix, operator: Propagation, times: int, *, unit_length: bool) -> sp.csr_matrix:

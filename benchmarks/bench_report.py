@@ -1,0 +1,166 @@
+"""The records of bench.py as the tables and the picture of docs/speed.md."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+Record = Mapping[str, Any]
+
+REACHED, MISSED = "yes", "**no**"
+
+
+def table(records: Sequence[Record]) -> str:
+    """Make the table of what runs in process.
+
+    >>> one = {"work": "a sum", "competitor": "numpy", "ours": 0.5, "theirs": 40.0, "limit": 0.25, "unit": "s",
+    ...     "ratio": 0.0125, "mark": "at least 60 times faster", "reached": True, "ours_spread": [0.4, 0.6],
+    ...     "theirs_spread": [40.0, 40.0], "over_limit": 2.0}
+    >>> print(table([one]))
+    | work | against | ours | theirs | ours / theirs | mark | reached | the machine's limit | ours / limit |
+    |---|---|--:|--:|--:|---|---|--:|--:|
+    | a sum | numpy | 0.50 s (0.40 to 0.60) | 40 s | 1/80 | at least 60 times faster | yes | 0.25 s | 2.0 |
+    """
+    heads = [
+        "work",
+        "against",
+        "ours",
+        "theirs",
+        "ours / theirs",
+        "mark",
+        "reached",
+        "the machine's limit",
+        "ours / limit",
+    ]
+    lines = ["| " + " | ".join(heads) + " |", "|---|---|--:|--:|--:|---|---|--:|--:|"]
+    for one in records:
+        unit = one["unit"]
+        cells = [
+            one["work"],
+            one["competitor"],
+            _figure(one["ours"], unit, one["ours_spread"]),
+            _figure(one["theirs"], unit, one["theirs_spread"]),
+            ratio_text(one["ratio"]),
+            one["mark"],
+            REACHED if one["reached"] else MISSED,
+            "-" if one["limit"] is None else _figure(one["limit"], unit),
+            "-" if one["limit"] is None else _short(one["over_limit"]),
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def cluster_table(records: Sequence[Record]) -> str:
+    """Make the table of what bench_cluster.py measured.
+
+    >>> print(cluster_table([{"work": "a search", "competitor": "match", "ours": 5.0, "theirs": 4.0, "unit": "ms",
+    ...     "ratio": 1.25, "mark": "at most 1.3 times", "reached": True}]))
+    | work | against | ours | theirs | ours / theirs | mark | reached |
+    |---|---|--:|--:|--:|---|---|
+    | a search | match | 5.0 ms | 4.0 ms | 1.25 | at most 1.3 times | yes |
+    """
+    lines = ["| work | against | ours | theirs | ours / theirs | mark | reached |", "|---|---|--:|--:|--:|---|---|"]
+    for one in records:
+        figures = [_figure(one[side], one["unit"]) for side in ("ours", "theirs")]
+        reached = REACHED if one["reached"] else MISSED
+        cells = [one["work"], one["competitor"], *figures, ratio_text(one["ratio"]), one["mark"], reached]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def read_cluster_records(results: Path) -> list[Record] | None:
+    """Read what bench_cluster.py wrote, None where it was not run."""
+    path = results / "bench-cluster.json"
+    return list(json.loads(path.read_text())["records"]) if path.exists() else None
+
+
+def ratio_text(ratio: float) -> str:
+    """Write a ratio; a small one as a fraction.
+
+    >>> ratio_text(1.234), ratio_text(0.52), ratio_text(0.0125)
+    ('1.23', '0.52', '1/80')
+    """
+    return f"{ratio:.2f}" if ratio >= 0.2 else f"1/{_short(1 / ratio)}"
+
+
+def _short(number: float) -> str:
+    return f"{number:,.0f}" if number >= 10 else f"{number:.1f}"
+
+
+def _digits(number: float) -> str:
+    return f"{number:,.0f}" if number >= 100 else f"{number:.1f}" if number >= 10 else f"{number:#.2g}"
+
+
+def _figure(number: float, unit: str, spread: Sequence[float] | None = None) -> str:
+    text = f"{number:.0f} {unit}" if 10 <= number < 100 and float(number).is_integer() else f"{_digits(number)} {unit}"
+    if spread is None or spread[0] == spread[1]:
+        return text
+    return f"{text} ({_digits(spread[0])} to {_digits(spread[1])})"
+
+
+def fill(text: str, name: str, block: str) -> str:
+    r"""Put a block between its markers.
+
+    >>> fill("before\n<!-- made: a -->\nold\n<!-- end -->\nafter\n", "a", "new")
+    'before\n<!-- made: a -->\nnew\n<!-- end -->\nafter\n'
+    """
+    marker, end = f"<!-- made: {name} -->\n", "<!-- end -->"
+    if text.count(marker) != 1 or end not in text.partition(marker)[2]:
+        raise ValueError(f"The page must have {marker.strip()!r} once, and {end!r} behind it.")
+    before, _, rest = text.partition(marker)
+    return before + marker + block + "\n" + end + rest.partition(end)[2]
+
+
+def run_line(provenance: Mapping[str, Any]) -> str:
+    """Say in a sentence how the figures were had."""
+    machine, versions, parts = provenance["machine"], provenance["versions"], provenance["parts"].values()
+    names = ", ".join(f"{name} {version}" for name, version in versions.items() if name != "python")
+    loads = [part["load_before"] for part in parts]
+    sentence = (
+        f"`{provenance['command']}`, {provenance['date']}, {provenance['seconds'] / 60:.0f} minutes, on {machine['processor']}, "
+        f"{machine['cores']} cores, {machine['memory_gb']:.0f} GB; load before the parts {min(loads):.1f} to {max(loads):.1f}. "
+        f"Python {versions['python']}; {names}."
+    )
+    return textwrap.fill(sentence, 120, break_on_hyphens=False)
+
+
+def limits(records: Sequence[Record]) -> str:
+    """List what each limit is."""
+    known = dict.fromkeys((one["limit_is"], one["work"]) for one in records if one["limit"] is not None)
+    return "\n".join(f"- {work}: {limit}." for limit, work in known)
+
+
+def page(text: str, records: Sequence[Record], provenance: Mapping[str, Any], cluster: Sequence[Record] | None) -> str:
+    """Fill all blocks of the page."""
+    text = fill(text, "run", run_line(provenance))
+    text = fill(text, "table", table(records))
+    text = fill(text, "limits", limits(records))
+    missing = "`python benchmarks/bench_cluster.py` was not run."
+    return fill(text, "cluster", missing if cluster is None else cluster_table(cluster))
+
+
+def draw(records: Sequence[Record], path: Path) -> None:
+    """Draw how far each competitor and the machine's limit are from us: one line a record, times as long as ours."""
+    from matplotlib.figure import Figure
+
+    drawn = [one for one in records if one["unit"] in ("s", "ms", "us")]
+    figure = Figure(figsize=(10, 0.42 * len(drawn) + 1.2), layout="constrained")
+    axis = figure.subplots()
+    for place, one in enumerate(reversed(drawn)):
+        times = one["theirs"] / one["ours"]
+        axis.plot([1, times], [place, place], color="#0072b2" if times >= 1 else "#d55e00", linewidth=2)
+        axis.plot(times, place, "o", color="#0072b2" if times >= 1 else "#d55e00", markersize=6)
+        if one["limit"]:
+            axis.plot(one["limit"] / one["ours"], place, "|", color="#000000", markersize=11, markeredgewidth=2)
+    axis.axvline(1, color="0.5", linewidth=1)
+    axis.set_xscale("log")
+    axis.set_yticks(
+        range(len(drawn)), [f"{one['work']}\nagainst {one['competitor']}" for one in reversed(drawn)], fontsize=6.5
+    )
+    axis.set_xlabel("time of the other, times ours (dot); the bare machine's limit, times ours (bar)")
+    axis.grid(alpha=0.25, axis="x")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=110, metadata={"Software": None})
