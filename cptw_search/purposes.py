@@ -12,7 +12,7 @@ from cptw_search.errors import check_choice
 from cptw_search.model import Cptw
 from cptw_search.term_vectors import DERIVED
 
-__all__ = ["PURPOSES", "model_for", "parameters_for"]
+__all__ = ["GIVEN_VECTORS_TAU", "PURPOSES", "model_for", "parameters_for"]
 
 PURPOSES: Mapping[str, Mapping[str, Any]] = {
     "search": {"weighting": "idf-input", "tau": 0.35, "k1": 1.5, "b": 0.75},

@@ -57,7 +57,7 @@ def fit(
         typer.Option(
             metavar="NUMBER|adaptive",
             help="The least cosine of two words that count as close. It belongs to the vectors; cptw tune finds it.  "
-            "[default: 0.35 for search with lsi, 0.5 otherwise]",
+            "[default: 0.35 for search with lsi; 0.5 otherwise and with --from-index]",
             show_default=False,
         ),
     ] = None,
@@ -151,7 +151,7 @@ def fit(
     from cptw_search.cli.reading import DocumentReader
     from cptw_search.cli.stored_texts import stored_texts
     from cptw_search.model import Cptw
-    from cptw_search.purposes import model_for
+    from cptw_search.purposes import GIVEN_VECTORS_TAU, model_for
 
     weights = parse_weights(field_weight, "--field-weight")
     cluster = Cluster(from_index, name, user, ca_file, config_file, "--from-index")
@@ -172,6 +172,8 @@ def fit(
     else:
         cluster.refuse()
         refuse("this is for a cluster, which needs --from-index.", {"--field": field})
+    if tau is None and cluster.is_meant:
+        tau = f"{GIVEN_VECTORS_TAU}"  # with a lower one a single word may reach more words than a server takes clauses
     given = {
         "tau": None if tau is None else parse_tau(tau),
         "weighting": None if weighting is None else weighting.value,
