@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pages import fill
+
 Record = Mapping[str, Any]
 
 REACHED, MISSED = "yes", "**no**"
@@ -99,19 +101,6 @@ def _figure(number: float, unit: str, spread: Sequence[float] | None = None) -> 
     if spread is None or spread[0] == spread[1]:
         return text
     return f"{text} ({_digits(spread[0])} to {_digits(spread[1])})"
-
-
-def fill(text: str, name: str, block: str) -> str:
-    r"""Put a block between its markers.
-
-    >>> fill("before\n<!-- made: a -->\nold\n<!-- end -->\nafter\n", "a", "new")
-    'before\n<!-- made: a -->\nnew\n<!-- end -->\nafter\n'
-    """
-    marker, end = f"<!-- made: {name} -->\n", "<!-- end -->"
-    if text.count(marker) != 1 or end not in text.partition(marker)[2]:
-        raise ValueError(f"The page must have {marker.strip()!r} once, and {end!r} behind it.")
-    before, _, rest = text.partition(marker)
-    return before + marker + block + "\n" + end + rest.partition(end)[2]
 
 
 def run_line(provenance: Mapping[str, Any]) -> str:

@@ -39,7 +39,8 @@ from cluster_trade_measure import (
     measure_task,
     retrieval_task,
 )
-from cluster_trade_report import draw, fill, run_line, table
+from cluster_trade_report import draw, run_line, table
+from pages import fill
 
 from cptw_search.cluster import ClusterClient, connect
 from cptw_search.evaluation.source_files import DATA_VARIABLE

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pages import fill
+
 Record = Mapping[str, Any]
 
 
@@ -69,13 +71,6 @@ def fixed(records: Sequence[Record]) -> str:
                 f"| `{one.removeprefix('cptw ')}` | {best.removeprefix('tau ')} | {means[best]:.4f} | {min(near):g} | {max(near):g} |"
             )
     return "\n".join(lines)
-
-
-def fill(text: str, marker: str, content: str) -> str:
-    """Put content between two markers."""
-    before, _, rest = text.partition(f"<!-- {marker} -->")
-    _, _, after = rest.partition(f"<!-- end of {marker} -->")
-    return f"{before}<!-- {marker} -->\n\n{content}\n\n<!-- end of {marker} -->{after}"
 
 
 def main() -> None:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pages import fill
 from retrieval_study import COLLECTIONS
 
 from cptw_search import EmbeddedIndex, load_vectors, model_for
@@ -97,11 +98,8 @@ def main() -> None:
             print(json.dumps(records[-1]), flush=True)
     arguments.output.write_text("[\n" + ",\n".join(map(json.dumps, records)) + "\n]\n", encoding="utf-8")
     if arguments.page.exists():
-        before, _, rest = arguments.page.read_text(encoding="utf-8").partition("<!-- choices -->")
-        _, _, after = rest.partition("<!-- end of choices -->")
-        arguments.page.write_text(
-            f"{before}<!-- choices -->\n\n{table(records)}\n\n<!-- end of choices -->{after}", encoding="utf-8"
-        )
+        text = arguments.page.read_text(encoding="utf-8")
+        arguments.page.write_text(fill(text, "choices", table(records)), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from cluster_trade import started
+from pages import fill
 from retrieval_study import COLLECTIONS
 
 from cptw_indexer import ClusterIndexer
@@ -228,12 +229,8 @@ def main() -> None:
     records.sort(key=lambda record: COLLECTIONS.index(record["collection"]))
     arguments.output.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
     if arguments.page.exists():
-        before, _, rest = arguments.page.read_text(encoding="utf-8").partition("<!-- default -->")
-        _, _, after = rest.partition("<!-- end of default -->")
-        lines = "\n".join(page(records))
-        arguments.page.write_text(
-            f"{before}<!-- default -->\n\n{lines}\n\n<!-- end of default -->{after}", encoding="utf-8"
-        )
+        text = arguments.page.read_text(encoding="utf-8")
+        arguments.page.write_text(fill(text, "default", "\n".join(page(records))), encoding="utf-8")
 
 
 if __name__ == "__main__":

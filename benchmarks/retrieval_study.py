@@ -27,6 +27,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
+from pages import fill
 
 from cptw_search import Cptw
 from cptw_search.backend import BM25_SCALE
@@ -356,11 +357,8 @@ def main() -> None:
     )
     print(table(records))
     if arguments.page.exists():
-        before, _, rest = arguments.page.read_text(encoding="utf-8").partition("<!-- study -->")
-        _, _, after = rest.partition("<!-- end of study -->")
-        arguments.page.write_text(
-            f"{before}<!-- study -->\n\n{table(records)}\n<!-- end of study -->{after}", encoding="utf-8"
-        )
+        text = arguments.page.read_text(encoding="utf-8")
+        arguments.page.write_text(fill(text, "study", table(records)), encoding="utf-8")
 
 
 if __name__ == "__main__":

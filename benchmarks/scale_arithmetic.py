@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cluster_trade_report import fill
+from pages import fill
 
 ROOT = Path(__file__).parents[1]
 INPUTS = ROOT / "docs" / "results" / "cluster-scale.json"

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from cptw_search.analysis import TextAnalyzer
 from cptw_search.errors import InvalidInputError
 
-__all__ = ["Collection", "Counts", "Document", "Tokens", "WordLookup", "read_collection"]
+__all__ = ["Collection", "Counts", "Document", "TermNames", "Tokens", "WordLookup", "read_collection"]
 
 Document = str | Mapping[str, object]
 
@@ -174,6 +174,26 @@ def _count_one(tokens: Tokens, n_columns: int) -> sp.csr_matrix:
     columns = sorted(sums)
     data, indices = np.array([sums[column] for column in columns]), np.array(columns, dtype=np.int32)
     return sp.csr_matrix((data, indices, np.array([0, len(columns)], dtype=np.int32)), shape=(1, n_columns))
+
+
+class TermNames:
+    """The term of each column: the vocabulary first, then the unknown words.
+
+    Parameters
+    ----------
+    vocabulary : sequence of str
+        The model's terms.
+    unknown : sequence of str
+        Words that it does not know.
+    """
+
+    def __init__(self, vocabulary: Sequence[str], unknown: Sequence[str]) -> None:
+        self._vocabulary = vocabulary
+        self._unknown = unknown
+
+    def __getitem__(self, position: int) -> str:
+        n_terms = len(self._vocabulary)
+        return self._vocabulary[position] if position < n_terms else self._unknown[position - n_terms]
 
 
 class _NewWords(dict[str, int]):

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from cptw_search.counting import Document
+from cptw_search.counting import Document, TermNames
 from cptw_search.errors import InvalidInputError
 from cptw_search.model import Cptw
 from cptw_search.propagation import Propagation
@@ -35,7 +35,6 @@ __all__ = [
     "Meeting",
     "QueryTermShare",
     "TermMatch",
-    "TermNames",
     "explain",
     "surface_words",
 ]
@@ -362,26 +361,6 @@ def explain(
     query_terms.sort(key=lambda share: (-abs(share.share), share.term))
     score = math.fsum(match.share for q in query_terms for match in q.matches)
     return Explanation(score, tuple(query_terms), {"cptw": score})
-
-
-class TermNames:
-    """The term of each column: the vocabulary first, then the unknown words.
-
-    Parameters
-    ----------
-    vocabulary : list of str
-        The model's terms.
-    unknown : list of str
-        Words that it does not know.
-    """
-
-    def __init__(self, vocabulary: list[str], unknown: list[str]) -> None:
-        self._vocabulary = vocabulary
-        self._unknown = unknown
-
-    def __getitem__(self, position: int) -> str:
-        n_terms = len(self._vocabulary)
-        return self._vocabulary[position] if position < n_terms else self._unknown[position - n_terms]
 
 
 def _weighted_rows(operator: Propagation, weights: sp.csr_matrix) -> sp.csr_matrix:

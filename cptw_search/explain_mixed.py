@@ -15,7 +15,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from cptw_search.counting import Document
+from cptw_search.counting import Document, TermNames
 from cptw_search.errors import InvalidInputError
 from cptw_search.explain import (
     DIRECT,
@@ -23,7 +23,6 @@ from cptw_search.explain import (
     Meeting,
     QueryTermShare,
     TermMatch,
-    TermNames,
     explain,
     surface_words,
 )

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from cptw_search.backend import RRF_CONSTANT, RRF_DEPTH
 from cptw_search.batch_scoring import pays, scores_of_many
-from cptw_search.counting import Counts
+from cptw_search.counting import Counts, TermNames
 from cptw_search.feedback import FEEDBACK_DOCS, LEARNED_SHARE, MAX_DOCUMENT_SHARE, TEACHER_LAMBDA, learn_words, rm3
 from cptw_search.model import Cptw
 from cptw_search.postings import Postings, WeightFunction, top_k
@@ -187,7 +187,6 @@ class Scorer:
         Mixture
             The factors of each part, and the weights of learned words.
         """
-        from cptw_search.explain import TermNames
         from cptw_search.explain_mixed import Mixture
 
         if method in ("cptw", "bm25"):

@@ -25,7 +25,7 @@ from cptw_queries.layout import read_fields, read_mapping
 from cptw_queries.searching import SearchOptions
 from cptw_queries.server_index import ServerIndex
 from cptw_search.analysis import FIELD_TOKENS
-from cptw_search.backend import Hit, check_search
+from cptw_search.backend import DEFAULT_LAMBDA, Hit, check_search
 from cptw_search.cluster import ClusterClient, check_field_name
 from cptw_search.errors import InvalidInputError
 from cptw_search.model import Cptw
@@ -176,7 +176,7 @@ class ExistingIndex(ServerIndex):
         k: int = 10,
         *,
         method: str = "hybrid",
-        lambda_: float = 0.3,
+        lambda_: float = DEFAULT_LAMBDA,
         filter: AnyFilter | None = None,
         explain: bool = False,
         offset: int = 0,
@@ -247,7 +247,7 @@ class ExistingIndex(ServerIndex):
         k: int = 10,
         *,
         method: str = "hybrid",
-        lambda_: float = 0.3,
+        lambda_: float = DEFAULT_LAMBDA,
         filter: AnyFilter | None = None,
     ) -> list[list[Hit]]:
         """Find the k best documents for each query, many queries in one request.

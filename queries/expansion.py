@@ -10,6 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from cptw_search.backend import BM25_SCALE
+from cptw_search.counting import TermNames
 from cptw_search.feedback import learn_words
 from cptw_search.model import Cptw
 from cptw_search.propagation import bm25_document_weights, bm25_idf
@@ -75,7 +76,7 @@ def expand(
     rows = model.represent_counts(counts.matrix, "query", placement, True)
     if pruning is not None and pruning != Pruning():
         rows = prune(rows, pruning)
-    names = _Names(model.vocabulary_, counts.unknown)
+    names = TermNames(model.vocabulary_, counts.unknown)
     matrix = counts.matrix
     # The IDF of these terms alone: that of the whole vocabulary takes longer than all the rest of a short query.
     weighted = matrix.data * bm25_idf(model.document_frequencies(matrix.indices), model.n_docs_)
@@ -135,7 +136,7 @@ def learn(model: Cptw, documents: Sequence[Mapping[str, object]], scores: Sequen
     weights.data = weights.data * bm25_idf(model.document_frequencies(weights.indices), model.n_docs_)
     learned = learn_words(weights, scores)
     learned.sort_indices()
-    names = _Names(model.vocabulary_, counts.unknown)
+    names = TermNames(model.vocabulary_, counts.unknown)
     terms = [names[column] for column in learned.indices.tolist()]
     # The server multiplies by its IDF: the model's goes out again.
     boosts = learned.data / bm25_idf(model.document_frequencies(learned.indices), model.n_docs_)
@@ -178,17 +179,7 @@ def known_scales(model: Cptw, query: Document) -> tuple[float, float]:
     return 1.0, BM25_SCALE * length if length > 0 else 1.0
 
 
-class _Names:
-    def __init__(self, vocabulary: Sequence[str], unknown: Sequence[str]) -> None:
-        self._vocabulary = vocabulary
-        self._unknown = unknown
-        self._n_terms = len(vocabulary)
-
-    def __getitem__(self, column: int) -> str:
-        return self._vocabulary[column] if column < self._n_terms else self._unknown[column - self._n_terms]
-
-
-def _row(matrix: sp.csr_matrix, data: npt.NDArray[np.float64], number: int, names: _Names) -> dict[str, float]:
+def _row(matrix: sp.csr_matrix, data: npt.NDArray[np.float64], number: int, names: TermNames) -> dict[str, float]:
     """Name the terms of a row, with their entries of ``data``."""
     row = slice(matrix.indptr[number], matrix.indptr[number + 1])
     pairs = zip(matrix.indices[row].tolist(), data[row].tolist(), strict=True)

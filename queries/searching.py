@@ -12,7 +12,7 @@ from cptw_queries.builders import Clause, hybrid_query, narrow
 from cptw_queries.fusion import fuse
 from cptw_queries.learning import Learner
 from cptw_queries.sending import RawHit, best_scores, each_hits, fetch_documents, raw_hits
-from cptw_search.backend import RRF_DEPTH
+from cptw_search.backend import DEFAULT_LAMBDA, RRF_DEPTH
 from cptw_search.cluster import ID_FIELD, ClusterClient
 from cptw_search.cluster_answers import read_part
 from cptw_search.errors import InvalidInputError
@@ -87,7 +87,7 @@ class SearchOptions:
 
     k: int = 10
     method: str = "cptw"
-    lambda_: float = 0.3
+    lambda_: float = DEFAULT_LAMBDA
     filters: Sequence[Clause] = field(default=())
     exclude_ids: Sequence[str] = ()
     offset: int = 0

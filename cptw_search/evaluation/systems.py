@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cptw_search.analysis import Analyzer
+from cptw_search.backend import DEFAULT_LAMBDA
 from cptw_search.engine import EmbeddedIndex
 from cptw_search.errors import InvalidInputError, check_choice, require_extra
 from cptw_search.evaluation.collections import Collection
@@ -59,7 +60,7 @@ class SystemSettings:
     """
 
     model: Cptw = field(default_factory=Cptw)
-    lambda_: float = 0.3
+    lambda_: float = DEFAULT_LAMBDA
     depth: int = 1_000
     engine: str | None = None
 

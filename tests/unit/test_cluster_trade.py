@@ -3,6 +3,7 @@
 import importlib
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -18,6 +19,12 @@ BLOCKS = {"classification": "micro_f1", "retrieval": "ndcg_hybrid"}
 def report(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.setattr(sys, "path", [str(ROOT / "benchmarks"), *sys.path])
     return importlib.import_module("cluster_trade_report")
+
+
+@pytest.fixture
+def fill(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, str], str]:
+    monkeypatch.setattr(sys, "path", [str(ROOT / "benchmarks"), *sys.path])
+    return importlib.import_module("pages").fill
 
 
 @pytest.fixture
@@ -41,16 +48,18 @@ def made_up(measure: ModuleType) -> list[dict]:
     return records
 
 
-def test_the_page_shows_the_records_of_a_full_run(report: ModuleType, measure: ModuleType) -> None:
+def test_the_page_shows_the_records_of_a_full_run(
+    report: ModuleType, measure: ModuleType, fill: Callable[[str, str, str], str]
+) -> None:
     results = json.loads((DOCS / "results" / "cluster-trade.json").read_text())
     assert results["provenance"]["size"]["n_docs"] is None
     page = (DOCS / "cluster-trade.md").read_text()
-    made = report.fill(page, "run", report.run_line(results["provenance"]))
+    made = fill(page, "run", report.run_line(results["provenance"]))
     for block, quality in BLOCKS.items():
         own = [record for record in results["records"] if quality in record]
         assert [record["variant"] for record in own] == [variant.name for variant in measure.VARIANTS]
         assert own[0]["index_ratio"] == 1
-        made = report.fill(made, block, report.table(own))
+        made = fill(made, block, report.table(own))
     assert made == page, "make it anew: python benchmarks/cluster_trade.py --redraw"
 
 
@@ -62,11 +71,11 @@ def test_rows_have_a_cell_for_every_head(report: ModuleType, measure: ModuleType
         assert len({line.count("|") for line in lines}) == 1
 
 
-def test_a_page_without_markers_is_refused(report: ModuleType) -> None:
+def test_a_page_without_markers_is_refused(report: ModuleType, fill: Callable[[str, str, str], str]) -> None:
     with pytest.raises(ValueError, match="made: run.* once"):
-        report.fill("no markers", "run", "text")
+        fill("no markers", "run", "text")
     with pytest.raises(ValueError, match="made: run.* once"):
-        report.fill("<!-- made: run -->\nno end\n", "run", "text")
+        fill("<!-- made: run -->\nno end\n", "run", "text")
 
 
 def test_the_picture_can_be_drawn(report: ModuleType, measure: ModuleType, tmp_path: Path) -> None:
