@@ -45,7 +45,7 @@ def peak_memory() -> Iterator[Peak]:
     Examples
     --------
     >>> with peak_memory() as peak:
-    ...     _ = bytearray(50_000_000)
+    ...     _ = b"x" * 50_000_000
     >>> peak.n_bytes is None or peak.n_bytes > 0
     True
     """
