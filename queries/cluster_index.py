@@ -26,7 +26,11 @@ from cptw_search.pruning import Pruning
 if TYPE_CHECKING:
     from cptw_search.counting import Document
 
-__all__ = ["ClusterIndex"]
+__all__ = ["DEFAULT_PRUNING", "ClusterIndex"]
+
+DEFAULT_PRUNING = Pruning(max_terms=800)
+"""What is kept of a propagated query. With the words of a query and those that it learns this fits into the 1,024 clauses
+that every server takes; what more terms are worth, and what they cost where a server takes them, is in docs/retrieval.md."""
 
 
 class ClusterIndex(ServerIndex):
@@ -47,8 +51,8 @@ class ClusterIndex(ServerIndex):
     model : Cptw
         The model that the index was built with.
     query_pruning : Pruning, optional
-        What is kept of propagated queries. Without it, a query with more terms than the server takes loses its
-        lightest, with a `QueryPrunedWarning`.
+        What is kept of propagated queries; by default the 800 heaviest terms. With ``Pruning()`` all are kept that the
+        server takes: a query with more loses its lightest, with a `QueryPrunedWarning`.
 
     Raises
     ------
@@ -69,7 +73,7 @@ class ClusterIndex(ServerIndex):
     def __init__(
         self, client: ClusterClient | str, name: str, model: Cptw, *, query_pruning: Pruning | None = None
     ) -> None:
-        super().__init__(client, name, model, query_pruning=query_pruning)
+        super().__init__(client, name, model, query_pruning=query_pruning or DEFAULT_PRUNING)
         self._layout = self._read()
 
     @property

@@ -262,32 +262,33 @@ def _taught(
     learner: Learner,
 ) -> list[list[Scaled]]:
     """Add to each query the words of the documents that teach, both with their best scores."""
+
+    def narrowed(clause: Clause) -> Clause:
+        return narrow(clause, options.filters, options.exclude_ids)
+
     asked = {n: clause for n, clause in enumerate(teachers) if clause is not None}
-    bodies = (
-        search_body(
-            narrow(clause, options.filters, options.exclude_ids),
-            FEEDBACK_DOCS,
-            fields=learner.fields,
-            tie_field=options.tie_field,
-        )
+    # The best document of a query may be one that teaches nothing: the server has to say how good it is, in the same request.
+    bodies = [best_score_body(narrowed(clause)) for clause in first if clause is not None]
+    bodies += [
+        search_body(narrowed(clause), FEEDBACK_DOCS, fields=learner.fields, tie_field=options.tie_field)
         for clause in asked.values()
-    )
+    ]
+    answers = each_hits(client, name, bodies)
+    scaled: list[list[Scaled]] = [[] for _ in first]
+    for n, clause in enumerate(first):
+        if clause is not None and (hits := next(answers)):
+            scaled[n].append((clause, 1 - LEARNED_SHARE, float(hits[0]["_score"])))
     learned: dict[int, Clause] = {}
-    for n, hits in zip(asked, each_hits(client, name, bodies), strict=True):
+    for n, hits in zip(asked, answers, strict=True):
         if hits:
             scores = [float(hit["_score"]) for hit in hits]
             words = learner.learn([hit.get("_source") or {} for hit in hits], scores)
             if words is not None:
                 learned[n] = words
-    # The best document of either may be one that taught nothing: the server has to say how good it is.
-    wanted = [(n, clause, 1 - LEARNED_SHARE) for n, clause in enumerate(first) if clause is not None]
-    wanted += [(n, clause, LEARNED_SHARE) for n, clause in learned.items()]
-    bodies = (best_score_body(narrow(clause, options.filters, options.exclude_ids)) for _, clause, _ in wanted)
-    scaled: list[list[Scaled]] = [[] for _ in first]
-    for (n, clause, share), scale in zip(wanted, best_scores(client, name, bodies), strict=True):
-        if scale > 0:
-            scaled[n].append((clause, share, scale))
-    return scaled
+    bodies = [best_score_body(narrowed(clause)) for clause in learned.values()]
+    for (n, clause), scale in zip(learned.items(), best_scores(client, name, bodies), strict=True):
+        scaled[n].append((clause, LEARNED_SHARE, scale))
+    return [[part for part in parts if part[2] > 0] for parts in scaled]
 
 
 def _parts(queries: Sequence[Halves], best: Sequence[Mapping[str, float]], lambda_: float) -> list[list[SearchPart]]:

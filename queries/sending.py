@@ -28,6 +28,7 @@ MAX_WINDOW = 10_000
 
 BATCH_SEARCHES = 100
 BATCH_BYTES = 8 * 1024**2
+BATCH_HITS = 10_000  # the server holds all answers of a request in its memory before it sends them
 
 # A shard that failed must not make a search that looks as if it had found less.
 _HEADER = b'{"allow_partial_search_results":false}\n'
@@ -56,7 +57,7 @@ class TooManyClausesError(RejectedError):
 
 
 def multi_search(client: ClusterClient, name: str, bodies: Iterable[Clause]) -> Iterator[dict[str, Any]]:
-    """Send searches in batches that are bounded by count and by bytes.
+    """Send searches in batches that are bounded by count, by bytes and by the hits that are asked for.
 
     Parameters
     ----------
@@ -100,17 +101,20 @@ def _answers(client: ClusterClient, path: str, searches: list[bytes]) -> list[An
 
 def _batches(bodies: Iterable[Clause]) -> Iterator[list[bytes]]:
     lines: list[bytes] = []
-    n_bytes = 0
+    n_bytes = n_hits = 0
     for body in bodies:
         try:
             line = json.dumps(body, allow_nan=False, separators=(",", ":")).encode() + b"\n"
         except (TypeError, ValueError) as error:
             raise InvalidInputError(f"A search must be JSON: {error}. Look at the values of the filter.") from error
-        if lines and (len(lines) == BATCH_SEARCHES or n_bytes + len(line) > BATCH_BYTES):
+        size = body.get("size", 0)
+        is_full = len(lines) == BATCH_SEARCHES or n_bytes + len(line) > BATCH_BYTES or n_hits + size > BATCH_HITS
+        if lines and is_full:
             yield lines
-            lines, n_bytes = [], 0
+            lines, n_bytes, n_hits = [], 0, 0
         lines.append(line)
         n_bytes += len(line) + len(_HEADER)
+        n_hits += size
     if lines:
         yield lines
 

@@ -47,21 +47,19 @@ class ServerIndex(ABC):
         The index or alias.
     model : Cptw
         A fitted model.
-    query_pruning : Pruning, optional
+    query_pruning : Pruning
         What is kept of propagated queries.
     """
 
     _tie_field: str | None
 
-    def __init__(
-        self, client: ClusterClient | str, name: str, model: Cptw, *, query_pruning: Pruning | None = None
-    ) -> None:
+    def __init__(self, client: ClusterClient | str, name: str, model: Cptw, *, query_pruning: Pruning) -> None:
         self.name = check_index_name(name)
         model.model_id  # noqa: B018 - refuses a model that is not fitted or cannot be told from others
         self._model = copy.copy(model)  # fitting the caller's object anew must not change this index
         self._owns_client = isinstance(client, str)
         self.client = connect(client) if isinstance(client, str) else client
-        self.query_pruning = query_pruning or Pruning()
+        self.query_pruning = query_pruning
         self._known_limit: int | None = None
 
     @property

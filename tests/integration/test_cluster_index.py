@@ -21,6 +21,7 @@ from cptw_search.errors import (
 )
 from cptw_search.explain import explain
 from cptw_search.highlight import to_plain
+from cptw_search.pruning import Pruning
 
 pytestmark = pytest.mark.servers
 
@@ -183,6 +184,7 @@ def test_highlights_tell_direct_words_from_propagated_ones(index: ClusterIndex) 
 
 
 def test_long_queries_are_pruned_and_the_caller_is_told(index: ClusterIndex) -> None:
+    index = ClusterIndex(index.client, index.name, index.model, query_pruning=Pruning())
     limit = index.max_clauses if index.max_clauses < 10_000 else 8_192
     query = " ".join(f"filler{number}" for number in range(limit + 500)) + " ship ship"
     for method in ("cptw", "bm25", "hybrid", "hybrid+feedback"):
@@ -195,6 +197,7 @@ def test_long_queries_are_pruned_and_the_caller_is_told(index: ClusterIndex) -> 
 
 
 def test_a_limit_that_was_taken_for_higher_is_learned(index: ClusterIndex) -> None:
+    index = ClusterIndex(index.client, index.name, index.model, query_pruning=Pruning())
     index._known_limit = 10**9
     query = " ".join(f"filler{number}" for number in range(20_000)) + " ship ship"
     with pytest.warns(QueryPrunedWarning, match="The query had more terms"):

@@ -21,6 +21,7 @@ from cptw_queries.searching import SearchOptions, run_searches
 from cptw_search import Cptw
 from cptw_search.cluster import ClusterClient, connect
 from cptw_search.errors import InvalidInputError
+from cptw_search.pruning import Pruning
 
 TEXTS = ["boat sea sea", "boat ship", "ship", "cat"]
 CPTW = rank_features_query({"boat": 1.0})
@@ -112,13 +113,13 @@ def test_words_that_have_no_room_are_the_lightest_and_told(model: Cptw) -> None:
 def test_the_requests_of_a_search(model: Cptw) -> None:
     client = Rounds(
         [[(0.5, "")], [(8.0, "")]],  # the best scores of the halves
-        [[(0.8, "boat sea sea"), (0.4, "boat ship")]],  # the teachers
-        [[(0.9, "")], [(2.5, "")]],  # the best scores of the query and of the learned words
+        [[(0.9, "")], [(0.8, "boat sea sea"), (0.4, "boat ship")]],  # the best score of the query, and the teachers
+        [[(2.5, "")]],  # the best score of the learned words
         [[(1.0, "found")]],
     )
     found = search(client, model, [HALVES], k=3, filters=[SPORT], fields=["label"], min_score=0.1, offset=2)
     assert [[hit["_source"]["text"] for hit in hits] for hits in found] == [["found"]]
-    halves, teachers, best, final = client.sent
+    halves, (best_first, teachers), (best_learned,), final = client.sent
     assert [(body["size"], body["query"]["bool"]["filter"]) for body in halves] == [(1, [SPORT]), (1, [SPORT])]
     first, teaching = (
         {
@@ -131,17 +132,15 @@ def test_the_requests_of_a_search(model: Cptw) -> None:
         }
         for share in (0.3, 0.1)  # documents that teach have less of CPTW
     )
-    assert teachers == [
-        {
-            "query": {"bool": {"must": [teaching], "filter": [SPORT]}},
-            "size": 10,
-            "_source": {"includes": ["text", "title"], "excludes": ["cptw_*"]},
-            "track_total_hits": False,
-            "sort": ["_score", {"cptw_id": "asc"}],
-        }
-    ]
+    assert teachers == {
+        "query": {"bool": {"must": [teaching], "filter": [SPORT]}},
+        "size": 10,
+        "_source": {"includes": ["text", "title"], "excludes": ["cptw_*"]},
+        "track_total_hits": False,
+        "sort": ["_score", {"cptw_id": "asc"}],
+    }
     learned = bm25_query(learn(model, [{"text": "boat sea sea"}, {"text": "boat ship"}], [0.8, 0.4]).boosts)
-    assert best == [
+    assert [best_first, best_learned] == [
         {
             "query": {"bool": {"must": [clause], "filter": [SPORT]}},
             "size": 1,
@@ -172,19 +171,20 @@ def test_many_queries_go_through_the_same_four_requests(model: Cptw) -> None:
     queries = [HALVES, {}, {"bm25": BM25}, HALVES, HALVES]  # the second has no words
     client = Rounds(
         [[(0.5, "")], [(8.0, "")], [(4.0, "")], [], [], [(0.5, "")], [(8.0, "")]],  # the fourth finds nothing
-        [[(0.8, "boat")], [(0.7, "")], []],  # the fifth's documents are gone; the third's have no text
-        [[(0.9, "")], [(0.7, "")], [], [(2.5, "")]],
+        # the fifth's documents are gone; the third's have no text
+        [[(0.9, "")], [(0.7, "")], [], [(0.8, "boat")], [(0.7, "")], []],
+        [[(2.5, "")]],
         [[(1.0, "one")], [(1.0, "three")]],
     )
     found = search(client, model, queries)
     assert [[hit["_source"]["text"] for hit in hits] for hits in found] == [["one"], [], ["three"], [], []]
-    assert [len(requests) for requests in client.sent] == [7, 3, 4, 2]
+    assert [len(requests) for requests in client.sent] == [7, 6, 1, 2]
     (untaught,) = client.sent[-1][1]["query"]["bool"]["should"]
     assert untaught["bool"]["boost"] == pytest.approx(0.2 / 0.7)
 
 
 def test_given_scales_save_a_request(model: Cptw) -> None:
-    client = Rounds([[(0.8, "boat")]], [[(0.9, "")], [(2.5, "")]], [[(1.0, "found")]])
+    client = Rounds([[(0.9, "")], [(0.8, "boat")]], [[(2.5, "")]], [[(1.0, "found")]])
     search(client, model, [HALVES], scales=(0.5, 8.0))
     assert len(client.sent) == 3
 
@@ -222,10 +222,19 @@ def test_the_query_leaves_room_for_what_it_learns() -> None:
     model = fitted()
     query = " ".join(f"filler{number}" for number in range(1_000))
     with recorded(model, 1_024) as client:
-        index = ClusterIndex(client, ALIAS, model)
+        index = ClusterIndex(client, ALIAS, model, query_pruning=Pruning())
         for method, n_clauses in (("hybrid", 1_024), ("hybrid+feedback", 924)):
             (halves,) = index.build_queries([query], method=method)
             assert sum(len(half["bool"]["should"]) for half in halves.values()) == n_clauses
+
+
+def test_by_default_a_query_has_800_terms_at_most() -> None:
+    model = fitted()
+    with recorded(model, 1_000_000) as client:
+        index = ClusterIndex(client, ALIAS, model)
+        query = " ".join(f"filler{number}" for number in range(1_000))
+        (halves,) = index.build_queries([query], method="hybrid+feedback")
+        assert {name: len(half["bool"]["should"]) for name, half in halves.items()} == {"cptw": 800, "bm25": 1_000}
 
 
 def test_the_caller_is_told_of_learned_words_without_room() -> None:

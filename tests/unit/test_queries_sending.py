@@ -60,6 +60,13 @@ def test_batches_are_bounded_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [len(batch) for batch in client.sent] == [2, 1, 1]
 
 
+def test_batches_are_bounded_by_the_hits_that_are_asked_for() -> None:
+    client = Scripted(lambda body: body)
+    bodies = [{"size": n} for n in (4_000, 6_000, 1, 10_000, 50_000, 2)]
+    assert list(multi_search(client, "news", bodies)) == bodies  # type: ignore[arg-type]
+    assert [len(batch) for batch in client.sent] == [2, 1, 1, 1, 1]
+
+
 def test_nothing_to_search_sends_nothing() -> None:
     client = Scripted(lambda body: body)
     assert list(multi_search(client, "news", [])) == []  # type: ignore[arg-type]
