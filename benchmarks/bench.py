@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from bench_harness import Record
-from bench_report import draw, page, read_cluster_records
+from bench_report import cluster_block, draw, page
 from bench_scale import growth_records, large_similarity_records, model_records, start_records
 from bench_size import QUICK, Size
 
@@ -83,8 +83,8 @@ def write(docs: Path, results: dict[str, Any]) -> None:
     if not target.exists():
         shutil.copy(ROOT / "docs" / "speed.md", target)
     (docs / "results" / "bench.json").write_text(json.dumps(results, indent=1, allow_nan=False) + "\n")
-    cluster = read_cluster_records(docs / "results")
-    text = page(target.read_text(encoding="utf-8"), results["records"], results["provenance"], cluster)
+    shown = target.read_text(encoding="utf-8")
+    text = page(shown, results["records"], results["provenance"], cluster_block(docs / "results"))
     target.write_text(text, encoding="utf-8")
     draw(results["records"], docs / "figures" / "speed.png")
 

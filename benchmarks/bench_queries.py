@@ -1,7 +1,8 @@
 """One query of four words at a time, embedded, against bm25s and gensim: what bench.py measures on 20news and made-up texts.
 
 The same words are asked of bm25s, and, since CPTW reads the lists of their neighbours, too, also all words whose lists CPTW
-reads: then both add up the same postings.
+reads: then both add up the same postings. Both have a way without a compiler and one with numba; like is compared with
+like, and both give documents' numbers or ids alone.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from bench_size import Size
 from bench_texts import TAU, Say, soft_cosines
 from million_documents import documents, word_ids
 
-from cptw_search import Cptw, EmbeddedIndex, WordVectors
+from cptw_search import Cptw, EmbeddedIndex, WordVectors, postings
 from cptw_search.evaluation.datasets import load_dataset
 
 Words = list[str]
-Search = Callable[[str, Words], object]
+Search = Callable[[Words], object]
 
 
 def query_records(
@@ -34,21 +35,21 @@ def query_records(
     """Time every search on every query, one after the other, in rounds; p50 of each round."""
     model = index.model
     queries = [query for query in queries if _words(model, query)]  # bm25s refuses a query without any word
-    expanded = [_expand(model, query) for query in queries]
-    n_postings = _postings(index, expanded)
-    n_same = _postings(index, [_words(model, query) for query in queries])
-    adds = [_bare_adds(index, words) for words in expanded]
+    expanded = [reached_words(model, query) for query in queries]
+    n_postings = count_postings(index, expanded)
+    n_same = count_postings(index, [_words(model, query) for query in queries])
+    adds = [bare_adds(index, words) for words in expanded]
     rounds: dict[str, list[float]] = {}
     for number in range(size.n_rounds + 1):
         seconds: dict[str, list[float]] = {}
         for query, words, add in zip(queries, expanded, adds, strict=True):
-            seconds.setdefault("cptw", []).append(seconds_of(lambda query=query: index.search(query, method="cptw")))
-            seconds.setdefault("bm25", []).append(seconds_of(lambda query=query: index.search(query, method="bm25")))
             seconds.setdefault("bare", []).append(seconds_of(add))
             own = _words(model, query)
             for kind, search in searches.items():
-                seconds.setdefault(f"{kind} same", []).append(seconds_of(lambda own=own, s=search: s("", own)))
-                seconds.setdefault(f"{kind} equal", []).append(seconds_of(lambda words=words, s=search: s("", words)))
+                for method in ("cptw", "bm25"):
+                    seconds.setdefault(f"{kind} {method}", []).append(_our_seconds(index, query, method, kind))
+                seconds.setdefault(f"{kind} same", []).append(seconds_of(lambda own=own, s=search: s(own)))
+                seconds.setdefault(f"{kind} equal", []).append(seconds_of(lambda words=words, s=search: s(words)))
         if number:  # the first round warms up
             for kind, found in seconds.items():
                 rounds.setdefault(kind, []).append(float(np.median(found)) * 1e3)
@@ -61,9 +62,9 @@ def query_records(
     for kind in searches:
         records += [
             record(
-                f"one query of 4 words, CPTW, {name}",
+                f"one query of 4 words, CPTW ({kind}), {name}",
                 f"bm25s ({kind}), as many postings",
-                rounds["cptw"],
+                rounds[f"{kind} cptw"],
                 rounds[f"{kind} equal"],
                 "ms",
                 most=2.0,
@@ -73,9 +74,9 @@ def query_records(
                 theirs_same_words_ms=float(np.median(rounds[f"{kind} same"])),
             ),
             record(
-                f"one query of 4 words, our BM25, {name}",
+                f"one query of 4 words, our BM25 ({kind}), {name}",
                 f"bm25s ({kind}), the same words",
-                rounds["bm25"],
+                rounds[f"{kind} bm25"],
                 rounds[f"{kind} same"],
                 "ms",
                 most=2.0,
@@ -85,9 +86,9 @@ def query_records(
         ]
     records.append(
         record(
-            f"one query of 4 words, CPTW, {name}",
+            f"one query of 4 words, CPTW (numpy), {name}",
             "gensim SoftCosineSimilarity",
-            rounds["cptw"],
+            rounds["numpy cptw"],
             soft * 1e3,
             "ms",
             most=1 / 100,
@@ -101,13 +102,23 @@ def query_records(
     return records
 
 
+def _our_seconds(index: EmbeddedIndex, query: str, method: str, kind: str) -> float:
+    """Time a search of ours with compiled additions, or without."""
+    usual, postings._COMPILED_FROM = postings._COMPILED_FROM, 0 if kind == "numba" else 2**63
+    try:
+        return seconds_of(lambda: index.search_many([query], 10, method=method, fields=()))
+    finally:
+        postings._COMPILED_FROM = usual
+
+
 def _words(model: Cptw, query: str) -> Words:
     return [
         model.vocabulary_[column] for column in model.count([query]).matrix.indices if column < len(model.vocabulary_)
     ]
 
 
-def _expand(model: Cptw, query: str) -> Words:
+def reached_words(model: Cptw, query: str) -> Words:
+    """List the words whose lists a query reads."""
     row = model.represent([query], side="query", placement="query").matrix
     return [model.vocabulary_[column] for column in row.indices if column < len(model.vocabulary_)]
 
@@ -125,12 +136,13 @@ def _lists(index: EmbeddedIndex, words: Words) -> list[np.ndarray]:
     return found
 
 
-def _postings(index: EmbeddedIndex, queries: Sequence[Words]) -> float:
+def count_postings(index: EmbeddedIndex, queries: Sequence[Words]) -> float:
     """Count the postings of a query, on average."""
     return float(np.mean([sum(map(len, _lists(index, words))) for words in queries]))
 
 
-def _bare_adds(index: EmbeddedIndex, words: Words) -> Callable[[], object]:
+def bare_adds(index: EmbeddedIndex, words: Words) -> Callable[[], object]:
+    """Make what adds up the postings of words and does nothing else."""
     lists = [(docs.astype(np.intp), np.ones(len(docs))) for docs in _lists(index, words)]
     n_docs = [part.segment.n_docs for part in index._parts]
     return lambda: [np.bincount(docs, weights=ones, minlength=n) for (docs, ones), n in zip(lists, n_docs, strict=True)]
@@ -149,7 +161,7 @@ def bm25s_searches(tokens: Sequence[Words]) -> dict[str, Search]:
         for name in ("unique_token_ids_set", "nonoccurrence_array", "corpus"):
             if hasattr(ours, name):
                 setattr(retriever, name, getattr(ours, name))
-        searches[backend] = lambda _, words, r=retriever: r.retrieve([words], k=10, show_progress=False)
+        searches[backend] = lambda words, r=retriever: r.retrieve([words], k=10, show_progress=False)
     return searches
 
 

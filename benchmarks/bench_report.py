@@ -16,7 +16,7 @@ REACHED, MISSED = "yes", "**no**"
 
 
 def table(records: Sequence[Record]) -> str:
-    """Make the table of what runs in process.
+    """Make the table of what was measured.
 
     >>> one = {"work": "a sum", "competitor": "numpy", "ours": 0.5, "theirs": 40.0, "limit": 0.25, "unit": "s",
     ...     "ratio": 0.0125, "mark": "at least 60 times faster", "reached": True, "ours_spread": [0.4, 0.6],
@@ -55,28 +55,20 @@ def table(records: Sequence[Record]) -> str:
     return "\n".join(lines)
 
 
-def cluster_table(records: Sequence[Record]) -> str:
-    """Make the table of what bench_cluster.py measured.
-
-    >>> print(cluster_table([{"work": "a search", "competitor": "match", "ours": 5.0, "theirs": 4.0, "unit": "ms",
-    ...     "ratio": 1.25, "mark": "at most 1.3 times", "reached": True}]))
-    | work | against | ours | theirs | ours / theirs | mark | reached |
-    |---|---|--:|--:|--:|---|---|
-    | a search | match | 5.0 ms | 4.0 ms | 1.25 | at most 1.3 times | yes |
-    """
-    lines = ["| work | against | ours | theirs | ours / theirs | mark | reached |", "|---|---|--:|--:|--:|---|---|"]
-    for one in records:
-        figures = [_figure(one[side], one["unit"]) for side in ("ours", "theirs")]
-        reached = REACHED if one["reached"] else MISSED
-        cells = [one["work"], one["competitor"], *figures, ratio_text(one["ratio"]), one["mark"], reached]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
-
-
-def read_cluster_records(results: Path) -> list[Record] | None:
-    """Read what bench_cluster.py wrote, None where it was not run."""
+def cluster_block(results: Path) -> str:
+    """Show what bench_cluster.py wrote beside the results of bench.py."""
     path = results / "bench-cluster.json"
-    return list(json.loads(path.read_text())["records"]) if path.exists() else None
+    if not path.exists():
+        return "`python benchmarks/bench_cluster.py` was not run."
+    found = json.loads(path.read_text())
+    run, machine = found["run"], found["run"]["machine"]
+    sentence = (
+        f"`{run['command']}`, {run['date']}, {run['seconds'] / 60:.0f} minutes; {run['server']} with a heap of {machine['server_heap']} "
+        f"and the client on one machine with {machine['cores']} cores; load before {machine['load_before']:.1f}; "
+        f"elasticsearch-py {run['versions']['elasticsearch']}."
+    )
+    shown = [textwrap.fill(sentence, 120, break_on_hyphens=False), table(found["records"]), limits(found["records"])]
+    return "\n\n".join(shown)
 
 
 def ratio_text(ratio: float) -> str:
@@ -122,13 +114,12 @@ def limits(records: Sequence[Record]) -> str:
     return "\n".join(f"- {work}: {limit}." for limit, work in known)
 
 
-def page(text: str, records: Sequence[Record], provenance: Mapping[str, Any], cluster: Sequence[Record] | None) -> str:
+def page(text: str, records: Sequence[Record], provenance: Mapping[str, Any], cluster: str) -> str:
     """Fill all blocks of the page."""
     text = fill(text, "run", run_line(provenance))
     text = fill(text, "table", table(records))
     text = fill(text, "limits", limits(records))
-    missing = "`python benchmarks/bench_cluster.py` was not run."
-    return fill(text, "cluster", missing if cluster is None else cluster_table(cluster))
+    return fill(text, "cluster", cluster)
 
 
 def draw(records: Sequence[Record], path: Path) -> None:

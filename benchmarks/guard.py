@@ -54,7 +54,7 @@ def similarity() -> tuple[Work, Work]:
 
 def query() -> tuple[Work, Work]:
     """Search an index in memory, beside the additions alone."""
-    from bench_queries import _bare_adds, _expand
+    from bench_queries import bare_adds, reached_words
 
     from cptw_search import Cptw, EmbeddedIndex, WordVectors
 
@@ -63,7 +63,7 @@ def query() -> tuple[Work, Work]:
     model = Cptw(vectors=words, tau=0.7, analyzer="whitespace").fit(documents[: N_DOCS // 4])
     index = EmbeddedIndex.build(model, documents, progress=False)
     queries = [" ".join(text.split()[:4]) for text in documents[:N_QUERIES]]
-    adds = [_bare_adds(index, _expand(model, one)) for one in queries]
+    adds = [bare_adds(index, reached_words(model, one)) for one in queries]
     return (
         lambda: [index.search(one, method="cptw") for one in queries],
         lambda: [add() for add in adds],

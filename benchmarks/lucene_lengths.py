@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from retrieval_study import COLLECTIONS, Prepared, Scores, Setting, best_is_one, prepare, top
 
 from cptw_search.feedback import FEEDBACK_DOCS, LEARNED_SHARE, TEACHER_LAMBDA, learn_words
-from cptw_search.propagation import bm25_saturation
+from cptw_search.propagation import bm25_norms, bm25_saturation
 
 MEASURES = ("ndcg@10", "map", "recall@100")
 BM25 = {"k1": 1.5, "b": 0.75}
@@ -47,7 +47,8 @@ class OneByte(Prepared):
         rows = self.documents.copy()
         lengths = np.array([in_one_byte(int(length)) for length in rows.sum(axis=1).A1], dtype=np.float64)
         of_entries = np.repeat(lengths, np.diff(rows.indptr))
-        rows.data = bm25_saturation(rows.data, of_entries, self.model.average_length_, setting["k1"], setting["b"])
+        norms = bm25_norms(of_entries, self.model.average_length_, setting["k1"], setting["b"])
+        rows.data = bm25_saturation(rows.data, norms, setting["k1"])
         return rows
 
     def default(self) -> Scores:

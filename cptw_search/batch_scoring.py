@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from cptw_search.postings import Postings, WeightFunction
+from cptw_search.postings import Postings, Saturation
 
 __all__ = ["pays", "scores_of_many"]
 
@@ -50,7 +50,7 @@ def scores_of_many(
     queries: sp.csr_matrix,
     features: npt.NDArray[np.integer[Any]],
     n_docs: int,
-    document_weight: WeightFunction | None = None,
+    saturation: Saturation | None = None,
 ) -> Iterator[FloatArray]:
     """Sum query weight times document weight over the features of each query.
 
@@ -64,7 +64,7 @@ def scores_of_many(
         The features that stand for the columns of ``queries.indices``.
     n_docs : int
         The number of documents.
-    document_weight : callable, optional
+    saturation : Saturation, optional
         As for `Postings.scores`.
 
     Yields
@@ -81,7 +81,7 @@ def scores_of_many(
     indptr = np.concatenate(([0], np.cumsum(is_there)))[queries.indptr]
     shape = (queries.shape[0], len(lists.features))
     rows = sp.csr_matrix((queries.data[is_there], positions[is_there], indptr), shape=shape)
-    matrix = lists.matrix(n_docs, document_weight)
+    matrix = lists.matrix(n_docs, saturation)
     step = max(1, _BLOCK_CELLS // max(n_docs, 1))
     n_threads = os.cpu_count() or 1
     starts = iter(range(0, shape[0], step))

@@ -2,24 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import functools
+import importlib.util
+import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from cptw_search.errors import CorruptedError
+from cptw_search.propagation import bm25_saturation
 from cptw_search.stored_arrays import open_array
 
-__all__ = ["Postings", "WeightFunction", "top_k"]
+__all__ = ["Postings", "Saturation", "top_k"]
 
 FloatArray = npt.NDArray[np.float64]
 _LONG_LISTS = 150  # postings a list from which a copy of each is quicker than one of every entry
+_NOT_THERE = "An inverted list names a document that is not there: the index was changed."
 _SAMPLED = 64  # one score of so many gives the bound from which candidates are looked for
-WeightFunction = Callable[[FloatArray, npt.NDArray[np.int32]], FloatArray]
+_COMPILED_FROM = (
+    500_000  # postings of a set of documents; for fewer, loading the compiled code takes longer than it saves
+)
+
+
+class Saturation(NamedTuple):
+    """How BM25 makes weights of frequencies, see `cptw_search.propagation.bm25_saturation`.
+
+    Attributes
+    ----------
+    norms : ndarray of float64
+        One a document.
+    k1 : float
+        Saturation.
+    """
+
+    norms: FloatArray
+    k1: float
+
+
+@functools.cache
+def _compiled() -> ModuleType | None:
+    """Load the compiled additions; None where numba is not installed (the extra ``fast``)."""
+    if importlib.util.find_spec("numba") is None:
+        return None
+    try:
+        from cptw_search import compiled
+    except ImportError as error:  # for example: this numba is older than this numpy
+        message = f"numba is installed and cannot be used: {error}. Searches go on without it, and more slowly."
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
+        return None
+    return compiled
 
 
 @dataclass(frozen=True)
@@ -141,7 +178,7 @@ class Postings:
         features: npt.NDArray[np.integer[Any]],
         query_weights: FloatArray,
         n_docs: int,
-        document_weight: WeightFunction | None = None,
+        saturation: Saturation | None = None,
     ) -> FloatArray:
         """Sum query weight times document weight over the features of a query.
 
@@ -153,8 +190,8 @@ class Postings:
             Their weights.
         n_docs : int
             The number of documents.
-        document_weight : callable, optional
-            Makes the document's weights from what is stored and from the documents' numbers; by default what is stored.
+        saturation : Saturation, optional
+            Makes the document's weights of what is stored; by default they are what is stored.
 
         Returns
         -------
@@ -172,12 +209,33 @@ class Postings:
         starts = self.ends[positions] - lengths
         if not lengths.sum():
             return np.zeros(n_docs)
+        if len(self.docs) >= _COMPILED_FROM and (compiled := _compiled()) is not None:
+            return self._compiled_scores(compiled, starts, lengths, query_weights, n_docs, saturation)
         docs, weights = self._lists(starts, lengths)
         _check_docs(docs, n_docs)
-        if document_weight is not None:
-            weights = document_weight(weights, docs)
+        if saturation is not None:
+            weights = bm25_saturation(weights, saturation.norms[docs], saturation.k1)
         weights *= np.repeat(query_weights, lengths)
         return np.bincount(docs, weights=weights, minlength=n_docs).astype(np.float64, copy=False)
+
+    def _compiled_scores(
+        self,
+        compiled: ModuleType,
+        starts: npt.NDArray[np.int64],
+        lengths: npt.NDArray[np.int64],
+        query_weights: FloatArray,
+        n_docs: int,
+        saturation: Saturation | None,
+    ) -> FloatArray:
+        scores = np.zeros(n_docs)
+        arrays = (starts, starts + lengths, query_weights, self.docs, self.weights, scores)
+        if saturation is None:
+            is_whole = compiled.add_lists(*arrays)
+        else:
+            is_whole = compiled.add_saturated_lists(*arrays, *saturation)
+        if not is_whole:
+            raise CorruptedError(_NOT_THERE)
+        return scores
 
     def find(self, features: npt.NDArray[np.integer[Any]]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
         """Find the lists of features.
@@ -218,14 +276,14 @@ class Postings:
             return np.zeros(0, dtype=np.int64)
         return self.ends[positions] - np.where(positions > 0, self.ends[positions - 1], 0)
 
-    def matrix(self, n_docs: int, document_weight: WeightFunction | None = None) -> sp.csr_matrix:
+    def matrix(self, n_docs: int, saturation: Saturation | None = None) -> sp.csr_matrix:
         """Give all lists as one sparse matrix.
 
         Parameters
         ----------
         n_docs : int
             The number of documents.
-        document_weight : callable, optional
+        saturation : Saturation, optional
             As for `scores`.
 
         Returns
@@ -240,8 +298,8 @@ class Postings:
         """
         _check_docs(self.docs, n_docs)
         weights = self.weights.astype(np.float64)
-        if document_weight is not None:
-            weights = document_weight(weights, self.docs)
+        if saturation is not None:
+            weights = bm25_saturation(weights, saturation.norms[self.docs], saturation.k1)
         indptr = np.concatenate(([0], self.ends)).astype(np.int32 if len(self.docs) < 2**31 else np.int64)
         return sp.csr_matrix((weights, self.docs, indptr), shape=(len(self.features), n_docs))
 
@@ -264,7 +322,7 @@ class Postings:
 def _check_docs(docs: npt.NDArray[np.int32], n_docs: int) -> None:
     # as unsigned numbers, in which a negative one is larger than any document
     if len(docs) and int(docs.view(np.uint32).max()) >= n_docs:
-        raise CorruptedError("An inverted list names a document that is not there: the index was changed.")
+        raise CorruptedError(_NOT_THERE)
 
 
 def top_k(scores: FloatArray, k: int, tie_break: npt.NDArray[np.int32], least: float = 0.0) -> npt.NDArray[np.intp]:

@@ -33,6 +33,7 @@ __all__ = [
     "Propagation",
     "bm25_document_weights",
     "bm25_idf",
+    "bm25_norms",
     "bm25_saturation",
     "column_scale",
     "idf",
@@ -500,19 +501,17 @@ def bm25_document_weights(counts: sp.csr_matrix, average_length: float, k1: floa
     array([[1.3333, 1.    ]])
     """
     lengths = np.repeat(np.asarray(counts.sum(axis=1), dtype=np.float64).ravel(), np.diff(counts.indptr))
-    weights = bm25_saturation(counts.data, lengths, average_length, k1, b)
+    weights = bm25_saturation(counts.data, bm25_norms(lengths, average_length, k1, b), k1)
     return sp.csr_matrix((weights, counts.indices, counts.indptr), shape=counts.shape)
 
 
-def bm25_saturation(tf: FloatArray, lengths: FloatArray, average_length: float, k1: float, b: float) -> FloatArray:
-    """Compute tf (k1 + 1) / (tf + k1 (1 - b + b length / average length)) entry by entry.
+def bm25_norms(lengths: FloatArray, average_length: float, k1: float, b: float) -> FloatArray:
+    """Compute k1 (1 - b + b length / average length), by which long documents count less.
 
     Parameters
     ----------
-    tf : ndarray
-        Term frequencies.
     lengths : ndarray
-        The length of each one's document.
+        Lengths of documents.
     average_length : float
         Mean length of the model's documents.
     k1 : float
@@ -523,10 +522,30 @@ def bm25_saturation(tf: FloatArray, lengths: FloatArray, average_length: float, 
     Returns
     -------
     ndarray
-        The weights.
+        The norms.
     """
     relative = lengths / average_length if average_length > 0 else np.ones_like(lengths)
-    return np.asarray(tf * (k1 + 1) / (tf + k1 * (1 - b + b * relative)))
+    return np.asarray(k1 * (1 - b + b * relative))
+
+
+def bm25_saturation(tf: FloatArray, norms: FloatArray, k1: float) -> FloatArray:
+    """Compute tf (k1 + 1) / (tf + norm) entry by entry.
+
+    Parameters
+    ----------
+    tf : ndarray
+        Term frequencies.
+    norms : ndarray
+        What `bm25_norms` gives for each one's document.
+    k1 : float
+        Saturation.
+
+    Returns
+    -------
+    ndarray
+        The weights.
+    """
+    return np.asarray(tf * (k1 + 1) / (tf + norms))
 
 
 def row_lengths(rows: sp.csr_matrix) -> FloatArray:

@@ -16,8 +16,8 @@ from cptw_search.batch_scoring import pays, scores_of_many
 from cptw_search.counting import Counts, TermNames
 from cptw_search.feedback import FEEDBACK_DOCS, LEARNED_SHARE, MAX_DOCUMENT_SHARE, TEACHER_LAMBDA, learn_words, rm3
 from cptw_search.model import Cptw
-from cptw_search.postings import Postings, WeightFunction, top_k
-from cptw_search.propagation import bm25_document_weights, bm25_idf, bm25_saturation, idf, row_lengths
+from cptw_search.postings import Postings, Saturation, top_k
+from cptw_search.propagation import bm25_document_weights, bm25_idf, idf, row_lengths
 from cptw_search.pruning import Pruning, prune
 from cptw_search.segment import Segment
 
@@ -211,15 +211,15 @@ class Scorer:
         self, name: str, rows: sp.csr_matrix, unknown: Sequence[str], segment: Segment
     ) -> Iterator[FloatArray]:
         """Score the documents of a segment for each row."""
-        lists, document_weight, divisors = self._lists(name, segment)
+        lists, saturation, divisors = self._lists(name, segment)
         features = segment.features(rows.indices, unknown, self._n_terms)
         n_docs = segment.n_docs
         if rows.shape[0] > 1 and pays(lists, features):
-            scores = scores_of_many(lists, rows, features, n_docs, document_weight)
+            scores = scores_of_many(lists, rows, features, n_docs, saturation)
         else:
             # not rows[number], which costs as much as a search
             spans = itertools.starmap(slice, itertools.pairwise(rows.indptr.tolist()))
-            scores = (lists.scores(features[span], rows.data[span], n_docs, document_weight) for span in spans)
+            scores = (lists.scores(features[span], rows.data[span], n_docs, saturation) for span in spans)
         for one in scores:
             yield one if divisors is None else np.divide(one, divisors, out=one)
 
@@ -249,17 +249,12 @@ class Scorer:
         data = weighted.data * weights * np.repeat(inverse, np.diff(counts.indptr))  # both sides' IDF
         return sp.csr_matrix((data, counts.indices, counts.indptr), counts.shape)
 
-    def _lists(self, name: str, segment: Segment) -> tuple[Postings, WeightFunction | None, FloatArray | None]:
+    def _lists(self, name: str, segment: Segment) -> tuple[Postings, Saturation | None, FloatArray | None]:
         """Give what a method's scores are made of: lists, how to weigh their entries, and what to divide sums by."""
         if name == "cptw" and segment.expanded is not None:
             return segment.expanded, None, None
         if name == "bm25" or (name == "cptw" and self._model.weighting_fitted == "bm25"):
-            k1, b = self._model.bm25_parameters
-
-            def saturated(tf: FloatArray, docs: npt.NDArray[np.int32]) -> FloatArray:
-                return bm25_saturation(tf, segment.text_lengths[docs], self._model.average_length_, k1, b)
-
-            return segment.counts, saturated, None
+            return segment.counts, segment.saturation(self._model.average_length_, *self._model.bm25_parameters), None
         return segment.counts, None, segment.cptw_divisors if name == "cptw" else segment.tfidf_divisors
 
 
@@ -325,11 +320,11 @@ def _best(parts: Scores, segments: Sequence[Segment], k: int) -> Ranked:
     found: Ranked = []
     least = 0.0  # what a document needs after k others were found; an equal score may still come first by its id
     for which, (part, segment) in enumerate(zip(parts, segments, strict=True)):
-        best = top_k(part, k, segment.id_ranks, least)
-        found += zip(itertools.repeat(which), best.tolist(), part[best].tolist(), strict=False)
         if len(found) >= k:
             least = heapq.nlargest(k, (score for _, _, score in found))[-1]
-    return _in_order(found, segments)[:k]
+        best = top_k(part, k, segment.id_ranks, least)
+        found += zip(itertools.repeat(which), best.tolist(), part[best].tolist(), strict=False)
+    return found if len(segments) == 1 else _in_order(found, segments)[:k]  # one segment's are in order
 
 
 def _in_order(found: Ranked, segments: Sequence[Segment]) -> Ranked:

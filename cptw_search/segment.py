@@ -18,8 +18,8 @@ from cptw_search.bytes_table import BytesTable
 from cptw_search.errors import CorruptedError, InvalidInputError
 from cptw_search.filters import FieldIndex, document_keys
 from cptw_search.model import Cptw
-from cptw_search.postings import Postings
-from cptw_search.propagation import idf, row_lengths
+from cptw_search.postings import Postings, Saturation
+from cptw_search.propagation import bm25_norms, idf, row_lengths
 from cptw_search.pruning import Pruning, prune
 from cptw_search.stored_arrays import open_array
 
@@ -98,6 +98,32 @@ class Segment:
     def tfidf_divisors(self) -> FloatArray:
         """What TF-IDF's products are divided by: `tfidf_lengths`, and infinity for a document without length."""
         return _divisors(self.tfidf_lengths)
+
+    @functools.cached_property
+    def _saturations(self) -> dict[tuple[float, float, float], Saturation]:
+        return {}
+
+    def saturation(self, average_length: float, k1: float, b: float) -> Saturation:
+        """Say how BM25 weighs the frequencies of this segment; made once for each model.
+
+        Parameters
+        ----------
+        average_length : float
+            Mean length of the model's documents.
+        k1 : float
+            Saturation.
+        b : float
+            How much length matters, 0 to 1.
+
+        Returns
+        -------
+        Saturation
+            For `Postings.scores`.
+        """
+        known = self._saturations
+        if (average_length, k1, b) not in known:
+            known[average_length, k1, b] = Saturation(bm25_norms(self.text_lengths, average_length, k1, b), k1)
+        return known[average_length, k1, b]
 
     @property
     def n_docs(self) -> int:

@@ -71,7 +71,7 @@ def test_works_are_timed_in_turn(harness: ModuleType) -> None:
 
 def test_the_page_gets_a_line_for_every_record(harness: ModuleType, report: ModuleType) -> None:
     records = made_up(harness)
-    text = report.page(PAGE, records, PROVENANCE, None)
+    text = report.page(PAGE, records, PROVENANCE, "| what ran on a cluster |")
     lines = [line for line in text.splitlines() if line.startswith("| a sum") or line.startswith("| its memory")]
     assert len(lines) == len(records)
     assert len({line.count("|") for line in report.table(records).splitlines()}) == 1
@@ -81,17 +81,20 @@ def test_the_page_gets_a_line_for_every_record(harness: ModuleType, report: Modu
     assert "- a sum: the bare sum." in text
     assert "old" not in text
     assert "a processor, 2 cores" in text
-    assert "bench_cluster.py` was not run" in text
+    assert "| what ran on a cluster |" in text
 
 
-def test_the_cluster_records_are_read_where_there_are_any(report: ModuleType, tmp_path: Path) -> None:
-    assert report.read_cluster_records(tmp_path) is None
-    one = {"work": "a search", "competitor": "match", "ours": 5.0, "theirs": 4.0, "unit": "ms", "ratio": 1.25}
-    one |= {"limit": 1.3, "mark": "at most 1.3 times", "reached": True}
-    (tmp_path / "bench-cluster.json").write_text(json.dumps({"records": [one]}))
-    found = report.read_cluster_records(tmp_path)
-    assert found == [one]
-    assert "| a search | match | 5.0 ms | 4.0 ms | 1.25 |" in report.cluster_table(found)
+def test_the_cluster_records_are_shown_where_there_are_any(
+    harness: ModuleType, report: ModuleType, tmp_path: Path
+) -> None:
+    assert "was not run" in report.cluster_block(tmp_path)
+    run = {"command": "a command", "date": "2026-11-16", "seconds": 300, "server": "A server 1"}
+    run |= {"machine": {"server_heap": "1g", "cores": 2, "load_before": 0.5}, "versions": {"elasticsearch": "8"}}
+    (tmp_path / "bench-cluster.json").write_text(json.dumps({"run": run, "records": made_up(harness)}))
+    shown = report.cluster_block(tmp_path)
+    assert "`a command`, 2026-11-16, 5 minutes; A server 1 with a heap of 1g" in shown
+    assert report.table(made_up(harness)) in shown
+    assert "- a sum: the bare sum." in shown
 
 
 def test_a_page_without_its_markers_is_refused(report: ModuleType) -> None:
@@ -110,8 +113,7 @@ def test_speed_md_shows_the_records_of_a_full_run(harness: ModuleType, report: M
     for one in results["records"]:
         assert set(harness.FIELDS) <= set(one)
     text = (DOCS / "speed.md").read_text()
-    cluster = report.read_cluster_records(DOCS / "results")
-    made = report.page(text, results["records"], results["provenance"], cluster)
+    made = report.page(text, results["records"], results["provenance"], report.cluster_block(DOCS / "results"))
     assert made == text, "make it anew: python benchmarks/bench.py --redraw"
 
 

@@ -1,17 +1,21 @@
 """What is done in a quicker way for one row, for many, or for a file that was only opened, gives the same to the last bit."""
 
 import json
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from cptw_search import Cptw, EmbeddedIndex, WordVectors
+from cptw_search import Cptw, EmbeddedIndex, WordVectors, postings
 from cptw_search.batch_scoring import pays, scores_of_many
 from cptw_search.errors import CorruptedError
 from cptw_search.neighbours import nearest_rows
-from cptw_search.postings import Postings, top_k
+from cptw_search.postings import Postings, Saturation, top_k
 from cptw_search.propagation import PLACEMENTS, WEIGHTINGS
 from cptw_search.row_products import multiply_row, sum_by_column
 from cptw_search.similarity import term_similarity
@@ -114,6 +118,69 @@ def test_scores_are_the_products(n_docs: int) -> None:
         next(scores_of_many(lists, queries, np.tile(features, 3), 3))
     nothing = Postings.of(sp.csr_matrix((n_docs, 30)))
     assert not nothing.scores(features, weights, n_docs).any()
+
+
+@pytest.mark.parametrize("n_docs", [40, 5_000])
+@pytest.mark.parametrize("is_saturated", [False, True])
+def test_compiled_sums_are_the_same(n_docs: int, is_saturated: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    lists, _ = some_lists(n_docs, 30, 0.1)
+    random = np.random.default_rng(1)
+    features, weights = np.array([2, 5, 29, 77, -1]), random.standard_normal(5)
+    saturation = Saturation(random.random(n_docs), 1.3) if is_saturated else None
+    expected = lists.scores(features, weights, n_docs, saturation)
+    monkeypatch.setattr(postings, "_COMPILED_FROM", 0)
+    assert lists.scores(features, weights, n_docs, saturation).tolist() == expected.tolist()
+    broken = replace(lists, docs=lists.docs - 1)
+    for fewer in (lists, broken):
+        with pytest.raises(CorruptedError, match="names a document that is not there"):
+            fewer.scores(np.arange(30), np.ones(30), n_docs - (fewer is lists), saturation)
+
+
+@pytest.mark.parametrize("method", ["cptw", "bm25", "bm25+rm3", "tfidf", "hybrid", "hybrid+feedback", "rrf"])
+def test_a_search_by_compiled_code_finds_the_same(method: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    built = EmbeddedIndex.build(fitted(), words(400, 600, 12, seed=3), path=tmp_path / "index")
+    queries = words(20, 600, 4, seed=4)
+    expected = [built.search(query, 7, method=method) for query in queries]
+    monkeypatch.setattr(postings, "_COMPILED_FROM", 0)
+    for index in (built, EmbeddedIndex.open(tmp_path / "index")):
+        assert [index.search(query, 7, method=method) for query in queries] == expected
+
+
+@pytest.fixture
+def loader() -> Iterator[Callable[[], ModuleType | None]]:
+    postings._compiled.cache_clear()
+    yield postings._compiled
+    postings._compiled.cache_clear()
+
+
+def test_without_numba_numpy_adds_up(loader: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postings, "_COMPILED_FROM", 0)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert loader() is None
+    lists, rows = some_lists(40, 30, 0.1)
+    np.testing.assert_allclose(lists.scores(np.arange(30), np.ones(30), 40), rows @ np.ones(30))
+
+
+def test_a_numba_that_cannot_be_used_is_told_of(loader: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cptw_search.compiled", None)
+    monkeypatch.delattr("cptw_search.compiled", raising=False)
+    with pytest.warns(RuntimeWarning, match="numba is installed and cannot be used: "):
+        assert loader() is None
+
+
+def test_where_nothing_can_be_kept_code_is_compiled_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    numba = pytest.importorskip("numba", reason="the extra `fast` is not installed")
+    from cptw_search import compiled
+
+    made = numba.njit
+
+    def njit(kernel: object, *, cache: bool = False, **settings: object) -> object:
+        if cache:
+            raise RuntimeError("cannot cache function: no locator available")
+        return made(kernel, **settings)
+
+    monkeypatch.setattr(numba, "njit", njit)
+    assert compiled._compiled(lambda: True)() is True
 
 
 def test_the_best_are_found_among_many_whatever_the_sample_says() -> None:
