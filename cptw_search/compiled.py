@@ -11,7 +11,7 @@ from typing import cast
 
 import numba
 
-__all__ = ["add_lists", "add_saturated_lists"]
+__all__ = ["add_lists"]
 
 Kernel = Callable[..., bool]
 
@@ -26,7 +26,7 @@ def _compiled(kernel: Kernel) -> Kernel:
 
 
 @_compiled
-def add_lists(starts, ends, query_weights, docs, weights, scores):  # type: ignore[no-untyped-def]
+def add_lists(starts, ends, query_weights, docs, weights, scores, norms, k1):  # type: ignore[no-untyped-def]
     """Add query weight times document weight to the scores of the documents of some lists.
 
     Parameters
@@ -40,47 +40,13 @@ def add_lists(starts, ends, query_weights, docs, weights, scores):  # type: igno
     docs : ndarray of int32
         The documents of all lists.
     weights : ndarray of float32
-        Their weights.
-    scores : ndarray of float64
-        One a document; added to.
-
-    Returns
-    -------
-    bool
-        False if a list names a document that is not there.
-    """
-    n_docs = len(scores)
-    for which in range(len(starts)):
-        for at in range(starts[which], ends[which]):
-            doc = docs[at]
-            if doc < 0 or doc >= n_docs:
-                return False
-            scores[doc] += weights[at] * query_weights[which]
-    return True
-
-
-@_compiled
-def add_saturated_lists(starts, ends, query_weights, docs, weights, scores, norms, k1):  # type: ignore[no-untyped-def]
-    """Add query weight times BM25's saturated frequency; as `cptw_search.propagation.bm25_saturation` computes it.
-
-    Parameters
-    ----------
-    starts : ndarray of int64
-        Where each list begins.
-    ends : ndarray of int64
-        Where it ends.
-    query_weights : ndarray of float64
-        The weight of each list.
-    docs : ndarray of int32
-        The documents of all lists.
-    weights : ndarray of float32
-        Term frequencies.
+        Their weights, or frequencies that BM25 saturates.
     scores : ndarray of float64
         One a document; added to.
     norms : ndarray of float64
-        What `cptw_search.propagation.bm25_norms` gives for each document.
+        For BM25, what `cptw_search.propagation.bm25_norms` gives for each document; empty for weights as they are.
     k1 : float
-        Saturation.
+        For BM25, its saturation.
 
     Returns
     -------
@@ -88,11 +54,14 @@ def add_saturated_lists(starts, ends, query_weights, docs, weights, scores, norm
         False if a list names a document that is not there.
     """
     n_docs = len(scores)
+    is_saturated = len(norms) > 0
     for which in range(len(starts)):
         for at in range(starts[which], ends[which]):
             doc = docs[at]
             if doc < 0 or doc >= n_docs:
                 return False
-            tf = float(weights[at])
-            scores[doc] += tf * (k1 + 1) / (tf + norms[doc]) * query_weights[which]
+            weight = float(weights[at])
+            if is_saturated:
+                weight = weight * (k1 + 1) / (weight + norms[doc])  # as cptw_search.propagation.bm25_saturation
+            scores[doc] += weight * query_weights[which]
     return True

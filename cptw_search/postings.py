@@ -228,11 +228,9 @@ class Postings:
         saturation: Saturation | None,
     ) -> FloatArray:
         scores = np.zeros(n_docs)
-        arrays = (starts, starts + lengths, query_weights, self.docs, self.weights, scores)
-        if saturation is None:
-            is_whole = compiled.add_lists(*arrays)
-        else:
-            is_whole = compiled.add_saturated_lists(*arrays, *saturation)
+        norms, k1 = (np.empty(0), 0.0) if saturation is None else saturation
+        lists = (starts, starts + lengths, query_weights, self.docs, self.weights)
+        is_whole = compiled.add_lists(*lists, scores, norms, float(k1))
         if not is_whole:
             raise CorruptedError(_NOT_THERE)
         return scores
