@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import threading
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ import scipy.sparse as sp
 
 from cptw_search.errors import CorruptedError
 from cptw_search.propagation import bm25_saturation
+from cptw_search.sparse_scores import SparseScores, nonzero
 from cptw_search.stored_arrays import open_array
 
 __all__ = ["Postings", "Saturation", "top_k"]
@@ -24,6 +26,7 @@ __all__ = ["Postings", "Saturation", "top_k"]
 FloatArray = npt.NDArray[np.float64]
 _LONG_LISTS = 150  # postings a list from which a copy of each is quicker than one of every entry
 _NOT_THERE = "An inverted list names a document that is not there: the index was changed."
+_FEW_POSTINGS = 1 / 4  # of the documents: up to here, listing what is found is quicker than looking through all of them
 _SAMPLED = 64  # one score of so many gives the bound from which candidates are looked for
 _COMPILED_FROM = (
     500_000  # postings of a set of documents; for fewer, loading the compiled code takes longer than it saves
@@ -43,6 +46,14 @@ class Saturation(NamedTuple):
 
     norms: FloatArray
     k1: float
+
+
+_zeros = threading.local()  # memory that is clear already: the system takes longer to give new one than a search does
+
+
+def _take_zeros(n_least: int) -> FloatArray:
+    zeros: FloatArray | None = _zeros.__dict__.pop("array", None)  # whoever fails does not give it back
+    return zeros if zeros is not None and len(zeros) >= n_least else np.zeros(n_least)
 
 
 @functools.cache
@@ -179,7 +190,7 @@ class Postings:
         query_weights: FloatArray,
         n_docs: int,
         saturation: Saturation | None = None,
-    ) -> FloatArray:
+    ) -> SparseScores:
         """Sum query weight times document weight over the features of a query.
 
         Parameters
@@ -195,8 +206,8 @@ class Postings:
 
         Returns
         -------
-        ndarray of float64
-            One score a document.
+        SparseScores
+            The scores that are not 0.
 
         Raises
         ------
@@ -208,7 +219,7 @@ class Postings:
         lengths = self.lengths(positions)
         starts = self.ends[positions] - lengths
         if not lengths.sum():
-            return np.zeros(n_docs)
+            return nonzero(np.empty(0))
         if len(self.docs) >= _COMPILED_FROM and (compiled := _compiled()) is not None:
             return self._compiled_scores(compiled, starts, lengths, query_weights, n_docs, saturation)
         docs, weights = self._lists(starts, lengths)
@@ -216,7 +227,7 @@ class Postings:
         if saturation is not None:
             weights = bm25_saturation(weights, saturation.norms[docs], saturation.k1)
         weights *= np.repeat(query_weights, lengths)
-        return np.bincount(docs, weights=weights, minlength=n_docs).astype(np.float64, copy=False)
+        return nonzero(np.asarray(np.bincount(docs, weights=weights, minlength=n_docs), dtype=np.float64))
 
     def _compiled_scores(
         self,
@@ -226,14 +237,24 @@ class Postings:
         query_weights: FloatArray,
         n_docs: int,
         saturation: Saturation | None,
-    ) -> FloatArray:
-        scores = np.zeros(n_docs)
+    ) -> SparseScores:
+        zeros = _take_zeros(n_docs)
         norms, k1 = (np.empty(0), 0.0) if saturation is None else saturation
+        n_postings = int(lengths.sum())
+        n_listed = n_postings if n_postings < _FEW_POSTINGS * n_docs else 0
+        docs, scores = np.empty(n_listed, dtype=np.intp), np.empty(n_listed)
         lists = (starts, starts + lengths, query_weights, self.docs, self.weights)
-        is_whole = compiled.add_lists(*lists, scores, norms, float(k1))
-        if not is_whole:
+        sums = zeros[:n_docs]
+        n_found = compiled.add_lists(*lists, sums, norms, float(k1), docs, scores)
+        if n_found < 0:
             raise CorruptedError(_NOT_THERE)
-        return scores
+        if n_listed:
+            found = SparseScores(docs[:n_found], scores[:n_found])
+        else:
+            found = nonzero(sums)
+            sums[found.docs] = 0.0
+        _zeros.array = zeros
+        return found
 
     def find(self, features: npt.NDArray[np.integer[Any]]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
         """Find the lists of features.

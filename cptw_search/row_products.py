@@ -151,5 +151,5 @@ def sum_by_column(columns: IntArray, values: FloatArray, n_columns: int) -> tupl
         filled = sums != 0
         return found[filled], sums[filled]
     dense = np.bincount(columns, weights=values, minlength=n_columns).astype(np.float64, copy=False)
-    found = np.flatnonzero(dense).astype(columns.dtype)
+    found = np.flatnonzero(dense != 0).astype(columns.dtype)  # several times quicker than of the numbers themselves
     return found, dense[found]

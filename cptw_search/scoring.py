@@ -20,6 +20,7 @@ from cptw_search.postings import Postings, Saturation, top_k
 from cptw_search.propagation import bm25_document_weights, bm25_idf, idf, row_lengths
 from cptw_search.pruning import Pruning, prune
 from cptw_search.segment import Segment
+from cptw_search.sparse_scores import SparseScores, add, masked, nonzero
 
 if TYPE_CHECKING:
     from cptw_search.counting import Document
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Scorer", "rank"]
 
 FloatArray = npt.NDArray[np.float64]
-Scores = list[FloatArray]  # one array a segment
+Scores = list[SparseScores]  # one a segment
 Ranked = list[tuple[int, int, float]]  # segment, document, score
 
 _NEEDED = {
@@ -76,7 +77,7 @@ class Scorer:
         Yields
         ------
         mapping
-            The scores of each method that is needed, one array a segment.
+            The scores of each method that is needed, one a segment.
         """
         yield from self._score_counts(self._model.count(queries), segments, _NEEDED[method])
 
@@ -97,7 +98,7 @@ class Scorer:
         Yields
         ------
         mapping
-            The scores of ``"bm25"``, one array a segment.
+            The scores of ``"bm25"``, one a segment.
         """
         for query, scores in zip(queries, self.score(queries, segments, "bm25"), strict=True):
             best = rank(scores, segments, masks, FEEDBACK_DOCS, "bm25", 0.0)
@@ -133,7 +134,7 @@ class Scorer:
         Yields
         ------
         mapping
-            The scores of ``"hybrid+feedback"``, one array a segment.
+            The scores of ``"hybrid+feedback"``, one a segment.
         """
         for scores in self.score(queries, segments, "hybrid"):
             first = _mix(scores["cptw"], scores["bm25"], masks, lambda_)
@@ -209,19 +210,22 @@ class Scorer:
 
     def _scores_of_rows(
         self, name: str, rows: sp.csr_matrix, unknown: Sequence[str], segment: Segment
-    ) -> Iterator[FloatArray]:
+    ) -> Iterator[SparseScores]:
         """Score the documents of a segment for each row."""
         lists, saturation, divisors = self._lists(name, segment)
         features = segment.features(rows.indices, unknown, self._n_terms)
         n_docs = segment.n_docs
+        scores: Iterator[SparseScores]
         if rows.shape[0] > 1 and pays(lists, features):
-            scores = scores_of_many(lists, rows, features, n_docs, saturation)
+            scores = map(nonzero, scores_of_many(lists, rows, features, n_docs, saturation))
         else:
             # not rows[number], which costs as much as a search
             spans = itertools.starmap(slice, itertools.pairwise(rows.indptr.tolist()))
             scores = (lists.scores(features[span], rows.data[span], n_docs, saturation) for span in spans)
-        for one in scores:
-            yield one if divisors is None else np.divide(one, divisors, out=one)
+        for found in scores:
+            if divisors is not None:
+                np.divide(found.scores, divisors[found.docs], out=found.scores)
+            yield found
 
     def _score_counts(
         self, counts: Counts, segments: Sequence[Segment], names: Sequence[str]
@@ -271,7 +275,7 @@ def rank(
     Parameters
     ----------
     scores : mapping
-        The scores of each method that is needed, one array a segment.
+        The scores of each method that is needed, one a segment.
     segments : sequence of Segment
         Where the documents are.
     masks : sequence of ndarray of bool
@@ -290,40 +294,45 @@ def rank(
     """
     if method == "hybrid":
         return _best(_mix(scores["cptw"], scores["bm25"], masks, lambda_), segments, k)
-    masked = {name: _masked(parts, masks) for name, parts in scores.items()}
+    allowed = {name: _masked(parts, masks) for name, parts in scores.items()}
     if method == "rrf":
-        return _fuse([_best(parts, segments, max(RRF_DEPTH, k)) for parts in masked.values()], segments)[:k]
-    return _best(masked[method], segments, k)
+        return _fuse([_best(parts, segments, max(RRF_DEPTH, k)) for parts in allowed.values()], segments)[:k]
+    return _best(allowed[method], segments, k)
 
 
 def _masked(parts: Scores, masks: Sequence[npt.NDArray[np.bool_]]) -> Scores:
-    return [part if mask.all() else np.where(mask, part, 0.0) for part, mask in zip(parts, masks, strict=True)]
+    return list(map(masked, parts, masks))
 
 
-def _mix(one: Scores, other: Scores, masks: Sequence[npt.NDArray[np.bool_]], share: float) -> Scores:
+def _mix(first: Scores, second: Scores, masks: Sequence[npt.NDArray[np.bool_]], share: float) -> Scores:
     """Add two scores, each divided by its best; negative ones count as 0."""
-    mixed = [np.zeros(len(mask)) for mask in masks]
-    for parts, weight in ((_masked(one, masks), share), (_masked(other, masks), 1 - share)):
-        best = max((float(part.max(initial=0.0)) for part in parts), default=0.0)
+    mixed = [nonzero(np.empty(0)) for _ in masks]
+    for parts, weight in ((_masked(first, masks), share), (_masked(second, masks), 1 - share)):
+        best = _best_score(parts)
         if best > 0:
-            mixed = [total + weight / best * np.maximum(part, 0.0) for total, part in zip(mixed, parts, strict=True)]
+            scaled = [SparseScores(found.docs, weight / best * np.maximum(found.scores, 0.0)) for found in parts]
+            mixed = [add(one, other, len(mask)) for one, other, mask in zip(mixed, scaled, masks, strict=True)]
     return mixed
+
+
+def _best_score(parts: Scores) -> float:
+    return max((float(found.scores.max(initial=0.0)) for found in parts), default=0.0)
 
 
 def _factor(parts: Scores, masks: Sequence[npt.NDArray[np.bool_]], share: float) -> float:
     """Give what `_mix` multiplies a score by."""
-    best = max((float(part.max(initial=0.0)) for part in _masked(parts, masks)), default=0.0)
+    best = _best_score(_masked(parts, masks))
     return share / best if best > 0 else 0.0
 
 
 def _best(parts: Scores, segments: Sequence[Segment], k: int) -> Ranked:
     found: Ranked = []
     least = 0.0  # what a document needs after k others were found; an equal score may still come first by its id
-    for which, (part, segment) in enumerate(zip(parts, segments, strict=True)):
+    for which, ((docs, scores), segment) in enumerate(zip(parts, segments, strict=True)):
         if len(found) >= k:
             least = heapq.nlargest(k, (score for _, _, score in found))[-1]
-        best = top_k(part, k, segment.id_ranks, least)
-        found += zip(itertools.repeat(which), best.tolist(), part[best].tolist(), strict=False)
+        best = top_k(scores, k, segment.id_ranks[docs], least)
+        found += zip(itertools.repeat(which), docs[best].tolist(), scores[best].tolist(), strict=False)
     return found if len(segments) == 1 else _in_order(found, segments)[:k]  # one segment's are in order
 
 

@@ -19,6 +19,7 @@ from cptw_search.postings import Postings, Saturation, top_k
 from cptw_search.propagation import PLACEMENTS, WEIGHTINGS
 from cptw_search.row_products import multiply_row, sum_by_column
 from cptw_search.similarity import term_similarity
+from cptw_search.sparse_scores import SparseScores, add, nonzero
 
 
 def words(n_docs: int, n_words: int, length: int, seed: int = 0) -> list[str]:
@@ -103,21 +104,37 @@ def some_lists(n_docs: int, n_features: int, density: float) -> tuple[Postings, 
     return Postings.of(rows.astype(np.float64)), rows.astype(np.float64)
 
 
+def dense(found: SparseScores, n_docs: int) -> np.ndarray:
+    scores = np.zeros(n_docs)
+    scores[found.docs] = found.scores
+    return scores
+
+
+@pytest.mark.parametrize("share", [0.001, 0.1, 0.9])
+def test_sparse_sums_are_those_of_arrays(share: float) -> None:
+    random = np.random.default_rng(0)
+    one, other = (np.where(random.random(3_000) < share, random.random(3_000), 0.0) for _ in range(2))
+    found = add(nonzero(one), nonzero(other), 3_000)
+    assert np.all(np.diff(found.docs) > 0)
+    assert dense(found, 3_000).tolist() == (one + other).tolist()
+    assert add(nonzero(np.zeros(3_000)), nonzero(other), 3_000).docs.tolist() == np.flatnonzero(other).tolist()
+
+
 @pytest.mark.parametrize("n_docs", [40, 5_000])  # lists that are copied entry by entry, and whole
 def test_scores_are_the_products(n_docs: int) -> None:
     lists, rows = some_lists(n_docs, 30, 0.1)
     features, weights = np.array([2, 5, 29, 77, -1]), np.array([0.5, 2.0, 1.0, 9.0, 9.0])
     expected = rows[:, features[:3]] @ weights[:3]
-    np.testing.assert_allclose(lists.scores(features, weights, n_docs), expected, rtol=1e-12)
+    np.testing.assert_allclose(dense(lists.scores(features, weights, n_docs), n_docs), expected, rtol=1e-12)
     queries = sp.csr_matrix((np.tile(weights, 3), np.tile(features[[0, 1, 2, 3, 3]], 3), [0, 5, 10, 15]), shape=(3, 99))
     assert not pays(lists, features[3:])
     assert pays(lists, np.tile(np.arange(30), 2))
     for one in scores_of_many(lists, queries, np.tile(features, 3), n_docs):
-        assert one.tolist() == lists.scores(features, weights, n_docs).tolist()
+        assert one.tolist() == dense(lists.scores(features, weights, n_docs), n_docs).tolist()
     with pytest.raises(CorruptedError, match="names a document that is not there"):
         next(scores_of_many(lists, queries, np.tile(features, 3), 3))
     nothing = Postings.of(sp.csr_matrix((n_docs, 30)))
-    assert not nothing.scores(features, weights, n_docs).any()
+    assert not len(nothing.scores(features, weights, n_docs).docs)
 
 
 @pytest.mark.parametrize("n_docs", [40, 5_000])
@@ -126,10 +143,12 @@ def test_compiled_sums_are_the_same(n_docs: int, is_saturated: bool, monkeypatch
     lists, _ = some_lists(n_docs, 30, 0.1)
     random = np.random.default_rng(1)
     features, weights = np.array([2, 5, 29, 77, -1]), random.standard_normal(5)
+    weights[1] = -weights[0]  # of a document with the same weight twice, nothing is left
     saturation = Saturation(random.random(n_docs), 1.3) if is_saturated else None
-    expected = lists.scores(features, weights, n_docs, saturation)
+    expected = dense(lists.scores(features, weights, n_docs, saturation), n_docs)
     monkeypatch.setattr(postings, "_COMPILED_FROM", 0)
-    assert lists.scores(features, weights, n_docs, saturation).tolist() == expected.tolist()
+    for _ in range(2):  # the second time in memory that was used before
+        assert dense(lists.scores(features, weights, n_docs, saturation), n_docs).tolist() == expected.tolist()
     broken = replace(lists, docs=lists.docs - 1)
     for fewer in (lists, broken):
         with pytest.raises(CorruptedError, match="names a document that is not there"):
@@ -158,7 +177,7 @@ def test_without_numba_numpy_adds_up(loader: Callable[[], object], monkeypatch: 
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert loader() is None
     lists, rows = some_lists(40, 30, 0.1)
-    np.testing.assert_allclose(lists.scores(np.arange(30), np.ones(30), 40), rows @ np.ones(30))
+    np.testing.assert_allclose(dense(lists.scores(np.arange(30), np.ones(30), 40), 40), rows @ np.ones(30))
 
 
 def test_a_numba_that_cannot_be_used_is_told_of(loader: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
