@@ -165,16 +165,21 @@ def bm25s_searches(tokens: Sequence[Words]) -> dict[str, Search]:
     return searches
 
 
+def draw_queries(tokens: Sequence[Words], size: Size) -> list[str]:
+    """Draw four words of a text, many times."""
+    random = np.random.default_rng(0)
+    lengthy = [words for words in tokens if len(set(words)) >= 20]
+    chosen = random.choice(len(lengthy), size.n_queries)
+    return [" ".join(random.choice(sorted(set(lengthy[at])), 4, replace=False)) for at in chosen]
+
+
 def measure_news(vectors: WordVectors, size: Size, say: Say) -> list[Record]:
     """Search 20news."""
     texts = load_dataset("20news").texts[: size.n_news]
     model = Cptw(vectors=vectors, tau=TAU, weighting="idf-weighted", analyzer="paper").fit(texts)
     index = EmbeddedIndex.build(model, texts, progress=False)
     tokens = [model._analyzer.tokens(text) for text in texts]  # type: ignore[attr-defined]
-    random = np.random.default_rng(0)
-    lengthy = [words for words in tokens if len(set(words)) >= 20]
-    chosen = random.choice(len(lengthy), size.n_queries)
-    queries = [" ".join(random.choice(sorted(set(lengthy[at])), 4, replace=False)) for at in chosen]
+    queries = draw_queries(tokens, size)
     soft = float(np.median(soft_cosines(model, texts, queries[: size.n_gensim_queries])))
     name = f"{len(texts):,} documents of 20news"
     return query_records(index, queries, bm25s_searches(tokens), soft, name, size, say)
@@ -183,6 +188,7 @@ def measure_news(vectors: WordVectors, size: Size, say: Say) -> list[Record]:
 def measure_made_up(index_folder: Path, n_docs: int, size: Size, say: Say) -> list[Record]:
     """Search made-up documents; gensim sees a part of them, and its time is scaled."""
     index = EmbeddedIndex.open(index_folder)
+    index.merge()  # one set of lists, as bm25s has
     rows = next(word_ids(size.n_queries, seed=2)).tolist()
     queries = [" ".join(f"w{word}" for word in row[:4]) for row in rows]
     n_sample = min(size.n_gensim_documents, n_docs)
@@ -190,4 +196,4 @@ def measure_made_up(index_folder: Path, n_docs: int, size: Size, say: Say) -> li
     soft = float(np.median(soft_cosines(index.model, sample, queries[: size.n_gensim_queries]))) * n_docs / n_sample
     del sample
     searches = bm25s_searches([str(one["text"]).split() for one in documents(n_docs)])
-    return query_records(index, queries, searches, soft, f"{n_docs:,} made-up documents", size, say)
+    return query_records(index, queries, searches, soft, f"{n_docs:,} made-up documents, merged", size, say)
