@@ -106,6 +106,10 @@ def reckon(measured: Mapping[str, float], cores: int, *, n_docs: int = N_DOCS, n
     )
 
 
+def _two_digits(number: float) -> str:
+    return f"{float(f'{number:.2g}'):,.0f}" if number >= 10 else f"{number:.2g}"
+
+
 def table(known: Mapping[str, Any]) -> str:
     """Make the table of the page."""
     cores = known["run"]["machine"]["cores"]
@@ -122,10 +126,10 @@ def table(known: Mapping[str, Any]) -> str:
             f"{scale.loading_bytes / 1e9:,.0f}",
             f"{scale.n_shards}",
             f"{scale.load_hours:.1f}",
-            f"{scale.core_ms / N_DOCS * 1e6:.2g}",
-            f"{scale.core_ms / 1e3:.2g}",
-            f"{float(f'{scale.query_ms:.2g}'):,.0f}",
-            f"{float(f'{per_second:.2g}'):,.0f}" if math.isfinite(per_second) else "-",
+            _two_digits(scale.core_ms / N_DOCS * 1e6),
+            _two_digits(scale.core_ms / 1e3),
+            _two_digits(scale.query_ms),
+            _two_digits(per_second) if math.isfinite(per_second) else "-",
         ]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
