@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import itertools
 import os
+from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,33 +22,34 @@ from cptw_search.postings import Postings, Saturation
 __all__ = ["pays", "scores_of_many"]
 
 FloatArray = npt.NDArray[np.float64]
+FoundLists = tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]
 
 _BLOCK_CELLS = 2**20  # scores of a block: 8 MB, near a core's cache
 
 
-def pays(lists: Postings, features: npt.NDArray[np.integer[Any]]) -> bool:
+def pays(lists: Postings, found: FoundLists) -> bool:
     """Tell whether all queries together touch more postings than there are.
 
     Parameters
     ----------
     lists : Postings
         The inverted lists.
-    features : ndarray of int
-        The features of all queries, one behind the other.
+    found : (ndarray of int, ndarray of bool)
+        What `Postings.find` gives for the features of all queries, one behind the other.
 
     Returns
     -------
     bool
         Whether making a matrix of all lists costs less than what is saved.
     """
-    positions, is_there = lists.find(features)
+    positions, is_there = found
     return int(lists.lengths(positions[is_there]).sum()) > len(lists.docs)
 
 
 def scores_of_many(
     lists: Postings,
     queries: sp.csr_matrix,
-    features: npt.NDArray[np.integer[Any]],
+    found: FoundLists,
     n_docs: int,
     saturation: Saturation | None = None,
 ) -> Iterator[FloatArray]:
@@ -60,8 +61,8 @@ def scores_of_many(
         The inverted lists.
     queries : csr_matrix
         One row a query; its columns are not used.
-    features : ndarray of int
-        The features that stand for the columns of ``queries.indices``.
+    found : (ndarray of int, ndarray of bool)
+        What `Postings.find` gives for the features that stand for ``queries.indices``.
     n_docs : int
         The number of documents.
     saturation : Saturation, optional
@@ -77,7 +78,7 @@ def scores_of_many(
     CorruptedError
         If the lists name documents that are not there.
     """
-    positions, is_there = lists.find(features)
+    positions, is_there = found
     indptr = np.concatenate(([0], np.cumsum(is_there)))[queries.indptr]
     shape = (queries.shape[0], len(lists.features))
     rows = sp.csr_matrix((queries.data[is_there], positions[is_there], indptr), shape=shape)
@@ -85,8 +86,15 @@ def scores_of_many(
     step = max(1, _BLOCK_CELLS // max(n_docs, 1))
     n_threads = os.cpu_count() or 1
     starts = iter(range(0, shape[0], step))
+
+    def multiply(start: int) -> FloatArray:
+        block: FloatArray = (rows[start : start + step] @ matrix).toarray()
+        return block
+
     with ThreadPoolExecutor(n_threads) as pool:  # scipy's products let other threads run
-        # a few blocks at a time: all of them at once might not fit
-        while window := list(itertools.islice(starts, n_threads)):
-            for block in pool.map(lambda start: (rows[start : start + step] @ matrix).toarray(), window):
-                yield from block
+        # Some blocks ahead of what is read, so that nobody waits; all of them at once might not fit.
+        ahead = deque(pool.submit(multiply, start) for start in itertools.islice(starts, n_threads + 1))
+        while ahead:
+            block = ahead.popleft().result()
+            ahead.extend(pool.submit(multiply, start) for start in itertools.islice(starts, 1))
+            yield from block

@@ -216,8 +216,8 @@ class Scorer:
         features = segment.features(rows.indices, unknown, self._n_terms)
         n_docs = segment.n_docs
         scores: Iterator[SparseScores]
-        if rows.shape[0] > 1 and pays(lists, features):
-            scores = map(nonzero, scores_of_many(lists, rows, features, n_docs, saturation))
+        if rows.shape[0] > 1 and pays(lists, lists_found := lists.find(features)):
+            scores = map(nonzero, scores_of_many(lists, rows, lists_found, n_docs, saturation))
         else:
             # not rows[number], which costs as much as a search
             spans = itertools.starmap(slice, itertools.pairwise(rows.indptr.tolist()))

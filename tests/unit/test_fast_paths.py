@@ -127,12 +127,12 @@ def test_scores_are_the_products(n_docs: int) -> None:
     expected = rows[:, features[:3]] @ weights[:3]
     np.testing.assert_allclose(dense(lists.scores(features, weights, n_docs), n_docs), expected, rtol=1e-12)
     queries = sp.csr_matrix((np.tile(weights, 3), np.tile(features[[0, 1, 2, 3, 3]], 3), [0, 5, 10, 15]), shape=(3, 99))
-    assert not pays(lists, features[3:])
-    assert pays(lists, np.tile(np.arange(30), 2))
-    for one in scores_of_many(lists, queries, np.tile(features, 3), n_docs):
+    assert not pays(lists, lists.find(features[3:]))
+    assert pays(lists, lists.find(np.tile(np.arange(30), 2)))
+    for one in scores_of_many(lists, queries, lists.find(np.tile(features, 3)), n_docs):
         assert one.tolist() == dense(lists.scores(features, weights, n_docs), n_docs).tolist()
     with pytest.raises(CorruptedError, match="names a document that is not there"):
-        next(scores_of_many(lists, queries, np.tile(features, 3), 3))
+        next(scores_of_many(lists, queries, lists.find(np.tile(features, 3)), 3))
     nothing = Postings.of(sp.csr_matrix((n_docs, 30)))
     assert not len(nothing.scores(features, weights, n_docs).docs)
 
