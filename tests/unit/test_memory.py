@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from cptw_search.evaluation import memory
+
 CODE = """
 from cptw_search.evaluation.memory import peak_memory
 with peak_memory() as nothing:
@@ -26,9 +28,6 @@ def test_what_was_held_and_given_back_counts() -> None:
 
 
 def test_where_the_system_does_not_tell(monkeypatch: pytest.MonkeyPatch) -> None:
-
-    from cptw_search.evaluation import memory
-
     monkeypatch.setattr(memory, "_RESET", Path("/nowhere/clear_refs"))
     with memory.peak_memory() as peak:
         pass
