@@ -3,7 +3,7 @@
 Vectors, tau, stems, weighting, and the way two lists are mixed, by nDCG@10 of the embedded engine. All of it was looked at on
 the collections themselves: it says what matters, and nothing about other collections. docs/retrieval.md holds the table.
 
-Usage: CPTW_DATA=... python benchmarks/retrieval_choices.py [--page docs/retrieval.md] [--collections cranfield,cacm]
+Usage: CPTW_DATA=... python benchmarks/retrieval_choices.py [--page docs/retrieval.md] [--collections cranfield,cacm] [--missing]
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from cptw_search import EmbeddedIndex, load_vectors, model_for
 from cptw_search.backend import DEFAULT_METHOD
 from cptw_search.evaluation.collections import Collection, load_collection
 from cptw_search.evaluation.retrieval_measures import measure_run
+from cptw_search.pruning import Pruning
 
 GOOGLENEWS, GLOVE = "googlenews-w2v-300d-31k.f16.npz", "glove6b-100d-100k.f16.npz"
 CHOICES: dict[str, dict[str, Any]] = {
@@ -36,6 +37,8 @@ CHOICES: dict[str, dict[str, Any]] = {
     "weighting `tf`": {"weighting": "tf"},
     "weighting `idf-weighted`": {"weighting": "idf-weighted"},
     "weighting `bm25`": {"weighting": "bm25"},
+    "800 terms a query, as on clusters": {"query_max_terms": 800},
+    "200 terms a query": {"query_max_terms": 200},
 }
 METHODS = ("bm25", "cptw", "hybrid", "rrf", DEFAULT_METHOD)
 Record = dict[str, Any]
@@ -54,9 +57,11 @@ def measure(collection: Collection, choice: str) -> Record:
     changes = dict(CHOICES[choice])
     if "vectors" in changes:
         changes["vectors"] = source(changes["vectors"])
-    index = EmbeddedIndex.build(
-        model_for("search", **changes).fit(collection.documents), collection.documents, progress=False
-    )
+    pruning = {}
+    if (most := changes.pop("query_max_terms", None)) is not None:
+        pruning = {"placement": "query", "query_pruning": Pruning(max_terms=most)}
+    model = model_for("search", **changes).fit(collection.documents)
+    index = EmbeddedIndex.build(model, collection.documents, progress=False, **pruning)
     record: Record = {"collection": collection.name, "choice": choice}
     for method in METHODS:
         found = index.search_many(list(collection.queries.values()), 10, method=method, fields=())
@@ -89,12 +94,16 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path("docs/results/retrieval-choices.json"))
     parser.add_argument("--page", type=Path, default=Path("docs/retrieval.md"))
     parser.add_argument("--collections", default=",".join(COLLECTIONS))
+    parser.add_argument("--missing", action="store_true", help="measure only what the output lacks")
     arguments = parser.parse_args()
+    is_known = arguments.missing and arguments.output.exists()
+    known = json.loads(arguments.output.read_text(encoding="utf-8")) if is_known else []
+    measured = {(record["collection"], record["choice"]): record for record in known}
     records = []
     for name in arguments.collections.split(","):
         collection = load_collection(name)
         for choice in CHOICES:
-            records.append(measure(collection, choice))
+            records.append(measured.get((name, choice)) or measure(collection, choice))
             print(json.dumps(records[-1]), flush=True)
     arguments.output.write_text("[\n" + ",\n".join(map(json.dumps, records)) + "\n]\n", encoding="utf-8")
     if arguments.page.exists():

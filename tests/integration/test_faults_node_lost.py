@@ -35,6 +35,10 @@ def test_no_document_is_lost_and_searches_are_answered(own_cluster):
         def with_a_loss():
             for document in documents(N_DOCS):
                 if document["id"] == N_DOCS // 2:
+                    # what was not copied yet is lost with its node, whoever loads: all copies have to be there
+                    copied = {"wait_for_status": "green", "timeout": "60s"}
+                    health = client.request("GET", make_path("_cluster", "health"), params=copied, timeout=90)
+                    assert not health["timed_out"]
                     master.kill()
                 yield document
 
