@@ -14,7 +14,7 @@ import numpy as np
 from bench_harness import Record, line, record, seconds_of
 from bench_size import Size
 from bench_texts import TAU, Say, soft_cosines
-from million_documents import documents, word_ids
+from million_documents import documents, four_words
 
 from cptw_search import Cptw, EmbeddedIndex, WordVectors, postings
 from cptw_search.evaluation.datasets import load_dataset
@@ -189,8 +189,7 @@ def measure_made_up(index_folder: Path, n_docs: int, size: Size, say: Say) -> li
     """Search made-up documents; gensim sees a part of them, and its time is scaled."""
     index = EmbeddedIndex.open(index_folder)
     index.merge()  # one set of lists, as bm25s has
-    rows = next(word_ids(size.n_queries, seed=2)).tolist()
-    queries = [" ".join(f"w{word}" for word in row[:4]) for row in rows]
+    queries = four_words(size.n_queries)
     n_sample = min(size.n_gensim_documents, n_docs)
     sample = [str(one["text"]) for _, one in zip(range(n_sample), documents(n_docs), strict=False)]
     soft = float(np.median(soft_cosines(index.model, sample, queries[: size.n_gensim_queries]))) * n_docs / n_sample

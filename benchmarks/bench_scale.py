@@ -111,8 +111,7 @@ def open_index(folder: Path, n_docs: int) -> Facts:
     facts["searched_mb"] = _rss_mb() - before
     facts["gigabytes"] = _folder_bytes(target) / 1e9
     facts["read_ms"] = [1e3 * seconds_of(lambda: _read_all(target)) for _ in range(3)]
-    rows = next(million_documents.word_ids(200, seed=2)).tolist()
-    queries = [" ".join(f"w{word}" for word in row[:4]) for row in rows]
+    queries = million_documents.four_words(200)
     facts["postings"] = count_postings(index, [reached_words(index.model, query) for query in queries])
     for query in queries:
         index.search(query, method="cptw")

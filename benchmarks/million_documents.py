@@ -39,6 +39,11 @@ def word_ids(n_docs: int, seed: int) -> Iterator[np.ndarray]:
         yield np.searchsorted(cumulative, random.random((n, LENGTH)))
 
 
+def four_words(n_queries: int) -> list[str]:
+    """Make queries of the collection's words."""
+    return [" ".join(f"w{word}" for word in row[:4]) for row in next(word_ids(n_queries, seed=2)).tolist()]
+
+
 def documents(n_docs: int) -> Iterator[dict[str, object]]:
     """Make the collection, one document at a time."""
     number = 0
@@ -95,7 +100,7 @@ def search(folder: Path, n_docs: int) -> dict[str, float]:
     from cptw_search import EmbeddedIndex
 
     index = EmbeddedIndex.open(folder / "index")
-    queries = [" ".join(f"w{word}" for word in row[:4]) for row in next(word_ids(N_QUERIES, seed=2)).tolist()]
+    queries = four_words(N_QUERIES)
     result: dict[str, float] = {}
     for method in ("cptw", "bm25", "hybrid"):
         seconds = []

@@ -17,7 +17,7 @@ from bench_queries import draw_queries
 from bench_scale import run_step
 from bench_size import Size
 from bench_texts import TAU
-from million_documents import word_ids
+from million_documents import four_words
 
 from cptw_search import Cptw, EmbeddedIndex, load_vectors, postings
 from cptw_search.evaluation.datasets import load_dataset
@@ -65,7 +65,7 @@ def main() -> None:
         run_step("fit", Path(name), size.n_fit)
         run_step("load", Path(name), n_docs)
         made_up = EmbeddedIndex.open(Path(name) / f"index-{n_docs}")
-        queries = [" ".join(f"w{word}" for word in row[:4]) for row in next(word_ids(size.n_queries, seed=2)).tolist()]
+        queries = four_words(size.n_queries)
         found[f"{n_docs:,} made-up documents, {len(made_up._parts)} segments"] = stages(made_up, queries)
         made_up.merge()
         found["the same, merged"] = stages(made_up, queries)

@@ -241,7 +241,7 @@ class Scorer:
     def _query_rows(self, name: str, counts: sp.csr_matrix) -> sp.csr_matrix:
         if name == "cptw":
             rows = self._model.represent_counts(counts, "query", self._placement, False)
-            return rows if self._query_pruning == Pruning() else prune(rows, self._query_pruning)
+            return prune(rows, self._query_pruning)
         df = self._model.document_frequencies(counts.indices)
         if name == "bm25":
             weights = bm25_idf(df, self._model.n_docs_)

@@ -74,7 +74,7 @@ def expand(
     """
     counts = model.count(queries)
     rows = model.represent_counts(counts.matrix, "query", placement, True)
-    if pruning is not None and pruning != Pruning():
+    if pruning is not None:
         rows = prune(rows, pruning)
     names = TermNames(model.vocabulary_, counts.unknown)
     matrix = counts.matrix
