@@ -194,6 +194,7 @@ def _unit_sum(rows: sp.csr_matrix) -> sp.csr_matrix:
     sums = np.asarray(rows.sum(axis=1), dtype=np.float64).ravel()
     inverse = np.divide(1.0, sums, where=sums > 0, out=np.zeros_like(sums))
     data = rows.data * np.repeat(inverse, np.diff(rows.indptr))
-    scaled = sp.csr_matrix((data, rows.indices, rows.indptr), shape=rows.shape)
+    # a copy: eliminate_zeros writes into these arrays, and `prune` gives back the caller's where nothing is dropped
+    scaled = sp.csr_matrix((data, rows.indices, rows.indptr), shape=rows.shape, copy=True)
     scaled.eliminate_zeros()
     return scaled

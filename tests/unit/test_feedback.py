@@ -16,6 +16,13 @@ def test_weights_sum_to_one_and_nothing_given_is_changed() -> None:
     assert (FEEDBACK != before).nnz == 0
 
 
+def test_zeros_that_are_stored_stay_where_they_were_given() -> None:
+    given = sp.csr_matrix((np.array([0.0, 2.0, 1.0]), np.array([0, 1, 2]), np.array([0, 2, 3])), shape=(2, 3))
+    before = [part.tolist() for part in (given.data, given.indices, given.indptr)]
+    rm3(QUERY, given, [5.0, 1.0])
+    assert [part.tolist() for part in (given.data, given.indices, given.indptr)] == before
+
+
 def test_the_scale_of_the_scores_does_not_matter() -> None:
     one, two = (rm3(QUERY, FEEDBACK, np.array([3.0, 1.0]) * scale).toarray() for scale in (1, 40))
     np.testing.assert_allclose(one, two)
