@@ -240,6 +240,7 @@ class BulkSender:
                     patience.restart()
                 if error_of_first is not None:
                     patience.wait(error_of_first)
+                    is_again = True  # a primary that was lost may have passed the document on to its copy before
         return sent
 
     def _send_halves(self, actions: list[Action]) -> Sent:

@@ -34,6 +34,17 @@ BATCH_HITS = 10_000  # the server holds all answers of a request in its memory b
 _HEADER = b'{"allow_partial_search_results":false}\n'
 _TOO_MANY = re.compile(r"maxClauseCount is set to ([0-9]{1,9})")
 
+# A node that dies between finding hits and fetching them: a server goes to another copy for the first, not for the second.
+_LOST_NODE = frozenset(
+    {
+        "connect_transport_exception",
+        "node_closed_exception",
+        "node_disconnected_exception",
+        "node_not_connected_exception",
+    }
+)
+_N_TRIES = 3
+
 RawHit = dict[str, Any]
 
 
@@ -80,13 +91,26 @@ def multi_search(client: ClusterClient, name: str, bodies: Iterable[Clause]) -> 
     """
     path = make_path(name, "_msearch")
     for searches in _batches(bodies):
-        for answer in _answers(client, path, searches):
-            if "error" in read_part(answer, dict):
+        for answer in _answers_of_the_living(client, path, searches):
+            if "error" in answer:
                 raise _error(answer, name)
             yield answer
 
 
-def _answers(client: ClusterClient, path: str, searches: list[bytes]) -> list[Any]:
+def _answers_of_the_living(client: ClusterClient, path: str, searches: list[bytes]) -> list[dict[str, Any]]:
+    """Ask again at once what a node had taken up that died: by then the others know, and its shards have other copies."""
+    answers = _answers(client, path, searches)
+    for _ in range(_N_TRIES - 1):
+        lost = [position for position, answer in enumerate(answers) if _kinds(answer) & _LOST_NODE]
+        if not lost:
+            break
+        again = _answers(client, path, [searches[position] for position in lost])
+        for position, answer in zip(lost, again, strict=True):
+            answers[position] = answer
+    return answers
+
+
+def _answers(client: ClusterClient, path: str, searches: list[bytes]) -> list[dict[str, Any]]:
     try:
         answers = read_part(client.send_lines(path, _HEADER + _HEADER.join(searches)), list, "responses")
     except RejectedError as error:
@@ -96,7 +120,7 @@ def _answers(client: ClusterClient, path: str, searches: list[bytes]) -> list[An
         return _answers(client, path, searches[:middle]) + _answers(client, path, searches[middle:])
     if len(answers) != len(searches):
         raise RejectedError(f"The server answered {len(answers)} of {len(searches)} searches with POST {path}.")
-    return answers
+    return [read_part(answer, dict) for answer in answers]
 
 
 def _batches(bodies: Iterable[Clause]) -> Iterator[list[bytes]]:
@@ -119,13 +143,23 @@ def _batches(bodies: Iterable[Clause]) -> Iterator[list[bytes]]:
         yield lines
 
 
+def _said(answer: dict[str, Any]) -> list[tuple[str, str]]:
+    """Kind and words of a search's error and of its causes; nothing where it has none."""
+    if "error" not in answer:
+        return []
+    error = answer["error"]
+    causes = error.get("root_cause") if isinstance(error, dict) else None
+    return [read_reason(part) for part in (error, *(causes if isinstance(causes, list) else ()))]
+
+
+def _kinds(answer: dict[str, Any]) -> set[str]:
+    return {kind for kind, _ in _said(answer)}
+
+
 def _error(answer: dict[str, Any], name: str) -> ClusterError:
-    status, error = answer.get("status"), answer["error"]
+    status, said, kinds = answer.get("status"), _said(answer), _kinds(answer)
     if not isinstance(status, int):
         status = 500
-    causes = error.get("root_cause") if isinstance(error, dict) else None
-    said = [read_reason(part) for part in (error, *(causes if isinstance(causes, list) else ()))]
-    kinds = {kind for kind, _ in said}
     reason = "; ".join(dict.fromkeys(words for _, words in said[1:] or said))[:1000]
     if limit := _TOO_MANY.search("; ".join(words for _, words in said)):
         return TooManyClausesError(f"The query has more clauses than the server takes: {limit[1]}.", int(limit[1]))

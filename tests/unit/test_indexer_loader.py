@@ -191,6 +191,13 @@ class TestSender:
         assert sent.n_done == 1
         assert [rejection.id for rejection in sent.rejections] == ["b"]
 
+    def test_an_addition_that_a_lost_shard_had_passed_on_is_found_again(self, client, server):
+        server.bulk.statuses = {"a": [503, 409]}
+        server.answer("/a/_mget", 200, {"docs": [{"_id": "a", "found": True, "_source": {"id": "a", "n": [1, 2]}}]})
+        sent = BulkSender(client, "a", retries=QUICK).send([action("a", "create"), action("b", "create")])
+        assert (sent.n_done, sent.rejections) == (2, [])
+        assert server.bulk.requests == [["a", "b"], ["a"]]
+
 
 class TestPipeline:
     @pytest.fixture

@@ -104,6 +104,43 @@ def test_a_search_that_failed(answer: dict[str, Any], error: type[Exception], me
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)  # noqa: S301 - made here
 
 
+class Dying:
+    """Answers each search of a second kind only after some tries: a node died with what it had taken up."""
+
+    def __init__(self, n_losses: int) -> None:
+        self.n_losses = n_losses
+
+    def __call__(self, body: dict[str, Any]) -> dict[str, Any]:
+        if body["n"] % 2 == 0 or self.n_losses <= 0:
+            return body
+        self.n_losses -= 1
+        return failed(
+            500, "node_disconnected_exception", "[node-0][indices:data/read/search[phase/fetch/id]] disconnected"
+        )
+
+
+def test_a_node_that_dies_takes_no_search_along() -> None:
+    client = Scripted(Dying(3))
+    bodies = [{"n": n} for n in range(5)]
+    assert list(multi_search(client, "news", bodies)) == bodies  # type: ignore[arg-type]
+    assert [[body["n"] for body in batch] for batch in client.sent] == [[0, 1, 2, 3, 4], [1, 3], [1]]
+
+
+def test_searches_that_nodes_keep_dying_of_fail() -> None:
+    client = Scripted(Dying(1_000))
+    with pytest.raises(RejectedError, match=r"failed \(500\): node_disconnected_exception") as caught:
+        list(multi_search(client, "news", [{"n": 1}]))  # type: ignore[arg-type]
+    assert caught.value.is_temporary
+    assert len(client.sent) == 3
+
+
+def test_other_failures_are_not_tried_again() -> None:
+    client = Scripted(lambda body: failed(503, "search_phase_execution_exception", "all shards failed"))
+    with pytest.raises(RejectedError, match="all shards failed"):
+        list(multi_search(client, "news", [{}]))  # type: ignore[arg-type]
+    assert len(client.sent) == 1
+
+
 def test_answers_that_are_missing() -> None:
     client = Scripted(None)
     client.send_lines = lambda path, lines: {"responses": []}  # type: ignore[assignment,method-assign]
