@@ -24,6 +24,7 @@ from cptw_search.propagation import PLACEMENTS
 from cptw_search.pruning import Pruning
 from cptw_search.scoring import Scorer, rank
 from cptw_search.segment import Segment, SegmentBuilder
+from cptw_search.sparse_scores import Mask
 
 if TYPE_CHECKING:
     from cptw_search.counting import Document
@@ -544,7 +545,7 @@ class EmbeddedIndex:
         if method == "bm25+rm3":
             method, rows = "bm25", self._scorer.score_with_rm3(queries, segments, masks)
         elif method == "hybrid+feedback":
-            rows = self._scorer.score_with_feedback(queries, segments, masks, lambda_)
+            rows = self._scorer.score_with_feedback(queries, segments, masks, lambda_, k)
         else:
             rows = self._scorer.score(queries, segments, method)
         results = []
@@ -564,9 +565,9 @@ class EmbeddedIndex:
         doc_id = str(stored.pop("id", ""))
         return Hit(doc_id, score, stored if fields is None else {n: stored[n] for n in fields if n in stored})
 
-    def _masks(self, parts: Sequence[LiveSegment], filter: Filter | None) -> list[npt.NDArray[np.bool_]]:
+    def _masks(self, parts: Sequence[LiveSegment], filter: Filter | None) -> list[Mask]:
         if filter is None:
-            return [part.alive for part in parts]
+            return [part.mask for part in parts]
         conditions = check_filter(filter)
         for name in conditions:
             if parts and not any(part.segment.fields.has_field(name) for part in parts):
@@ -615,7 +616,10 @@ class EmbeddedIndex:
         int
             How many.
         """
-        return sum(int(mask.sum()) for mask in self._masks(self._parts, filter))
+        parts = self._parts
+        if filter is None:
+            return sum(int(part.alive.sum()) for part in parts)
+        return sum(int(mask.sum()) for mask in self._masks(parts, filter) if mask is not None)
 
     def values(self, field: str) -> list[str]:
         """List the distinct strings in a field.

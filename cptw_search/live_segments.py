@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 from cptw_search.index_directory import SavedSegment
 from cptw_search.segment import Segment, merge_segments
+from cptw_search.sparse_scores import Mask
 
 __all__ = ["MAX_SEGMENTS", "LiveSegment", "documents_with_ids_of", "keep_few", "merge", "repeated_id"]
 
@@ -38,6 +40,11 @@ class LiveSegment:
     alive: npt.NDArray[np.bool_]
     saved: SavedSegment | None = None
     deletions_saved: bool = True
+
+    @functools.cached_property
+    def mask(self) -> Mask:
+        """Which documents may be found: the living ones."""
+        return None if self.alive.all() else self.alive
 
     @classmethod
     def new(cls, segment: Segment, saved: SavedSegment | None = None) -> LiveSegment:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-import threading
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,10 +17,10 @@ import scipy.sparse as sp
 
 from cptw_search.errors import CorruptedError
 from cptw_search.propagation import bm25_saturation
-from cptw_search.sparse_scores import SparseScores, nonzero
+from cptw_search.sparse_scores import Mask, SparseScores, nonzero, zeros
 from cptw_search.stored_arrays import open_array
 
-__all__ = ["Postings", "Saturation", "top_k"]
+__all__ = ["Postings", "Saturation", "Wanted", "top_k"]
 
 FloatArray = npt.NDArray[np.float64]
 _LONG_LISTS = 150  # postings a list from which a copy of each is quicker than one of every entry
@@ -48,12 +47,22 @@ class Saturation(NamedTuple):
     k1: float
 
 
-_zeros = threading.local()  # memory that is clear already: the system takes longer to give new one than a search does
+class Wanted(NamedTuple):
+    """Which scores matter to a caller who adds others to them: those of some documents, and the k best of the rest.
 
+    Attributes
+    ----------
+    docs : ndarray of int
+        Documents, each once.
+    k : int
+        How many of the others.
+    mask : ndarray of bool or None
+        Which of those may be found, one a document; None for all of them.
+    """
 
-def _take_zeros(n_least: int) -> FloatArray:
-    zeros: FloatArray | None = _zeros.__dict__.pop("array", None)  # whoever fails does not give it back
-    return zeros if zeros is not None and len(zeros) >= n_least else np.zeros(n_least)
+    docs: npt.NDArray[np.intp]
+    k: int
+    mask: Mask
 
 
 @functools.cache
@@ -190,6 +199,7 @@ class Postings:
         query_weights: FloatArray,
         n_docs: int,
         saturation: Saturation | None = None,
+        wanted: Wanted | None = None,
     ) -> SparseScores:
         """Sum query weight times document weight over the features of a query.
 
@@ -203,11 +213,13 @@ class Postings:
             The number of documents.
         saturation : Saturation, optional
             Makes the document's weights of what is stored; by default they are what is stored.
+        wanted : Wanted, optional
+            Others may be left out, where there are so many that listing them takes longer than finding them.
 
         Returns
         -------
         SparseScores
-            The scores that are not 0.
+            The scores that are not 0, and those of the documents that are wanted.
 
         Raises
         ------
@@ -221,13 +233,13 @@ class Postings:
         if not lengths.sum():
             return nonzero(np.empty(0))
         if len(self.docs) >= _COMPILED_FROM and (compiled := _compiled()) is not None:
-            return self._compiled_scores(compiled, starts, lengths, query_weights, n_docs, saturation)
+            return self._compiled_scores(compiled, starts, lengths, query_weights, n_docs, saturation, wanted)
         docs, weights = self._lists(starts, lengths)
         _check_docs(docs, n_docs)
         if saturation is not None:
             weights = bm25_saturation(weights, saturation.norms[docs], saturation.k1)
         weights *= np.repeat(query_weights, lengths)
-        return nonzero(np.asarray(np.bincount(docs, weights=weights, minlength=n_docs), dtype=np.float64))
+        return _take(np.asarray(np.bincount(docs, weights=weights, minlength=n_docs), dtype=np.float64), wanted)
 
     def _compiled_scores(
         self,
@@ -237,23 +249,21 @@ class Postings:
         query_weights: FloatArray,
         n_docs: int,
         saturation: Saturation | None,
+        wanted: Wanted | None,
     ) -> SparseScores:
-        zeros = _take_zeros(n_docs)
         norms, k1 = (np.empty(0), 0.0) if saturation is None else saturation
+        lists = (starts, starts + lengths, query_weights, self.docs, self.weights)
         n_postings = int(lengths.sum())
         n_listed = n_postings if n_postings < _FEW_POSTINGS * n_docs else 0
         docs, scores = np.empty(n_listed, dtype=np.intp), np.empty(n_listed)
-        lists = (starts, starts + lengths, query_weights, self.docs, self.weights)
-        sums = zeros[:n_docs]
-        n_found = compiled.add_lists(*lists, sums, norms, float(k1), docs, scores)
-        if n_found < 0:
-            raise CorruptedError(_NOT_THERE)
-        if n_listed:
-            found = SparseScores(docs[:n_found], scores[:n_found])
-        else:
-            found = nonzero(sums)
-            sums[found.docs] = 0.0
-        _zeros.array = zeros
+        with zeros(n_docs) as sums:
+            n_found = compiled.add_lists(*lists, sums, norms, float(k1), docs, scores)
+            if n_found < 0:
+                raise CorruptedError(_NOT_THERE)
+            if n_listed:
+                return SparseScores(docs[:n_found], scores[:n_found])
+            found = _take(sums, wanted)
+            sums[:] = 0.0
         return found
 
     def find(self, features: npt.NDArray[np.integer[Any]]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
@@ -344,37 +354,58 @@ def _check_docs(docs: npt.NDArray[np.int32], n_docs: int) -> None:
         raise CorruptedError(_NOT_THERE)
 
 
-def top_k(scores: FloatArray, k: int, tie_break: npt.NDArray[np.int32], least: float = 0.0) -> npt.NDArray[np.intp]:
+def _take(sums: FloatArray, wanted: Wanted | None) -> SparseScores:
+    """Take the scores that matter out of an array of all documents, which is used up."""
+    if wanted is None:
+        return nonzero(sums)
+    docs, scores = wanted.docs, sums[wanted.docs]
+    sums[docs] = 0.0
+    if wanted.mask is not None:
+        sums[~wanted.mask] = 0.0
+    least = _least(sums, wanted.k)
+    rest = np.flatnonzero(sums >= least if least > 0 else sums > 0)
+    return SparseScores(np.concatenate((docs, rest)), np.concatenate((scores, sums[rest])))
+
+
+def _least(scores: FloatArray, k: int) -> float:
+    """Give a score that the k best reach: the k-th best of a sample is no better than the k-th best of all."""
+    sample = scores[::_SAMPLED]
+    return max(0.0, float(np.partition(sample, len(sample) - k)[len(sample) - k])) if len(sample) > k else 0.0
+
+
+def top_k(found: SparseScores, k: int, tie_break: npt.NDArray[np.int32], least: float = 0.0) -> SparseScores:
     """Find the k best documents with a positive score.
 
     Parameters
     ----------
-    scores : ndarray of float64
-        One a document.
+    found : SparseScores
+        Scores.
     k : int
         How many at most.
     tie_break : ndarray of int32
-        Among equal scores the lowest comes first.
+        One a document of all; among equal scores the lowest comes first.
     least : float, default 0.0
         Lower scores do not matter, for others found k better ones already.
 
     Returns
     -------
-    ndarray of int
-        Documents, best first.
+    SparseScores
+        The best, in order.
 
     Examples
     --------
-    >>> top_k(np.array([0.5, 0.0, 0.7, 0.5]), 2, np.array([3, 0, 1, 2], dtype=np.int32)).tolist()
-    [2, 3]
+    >>> found = SparseScores(np.array([0, 2, 3]), np.array([0.5, 0.7, 0.5]))
+    >>> docs, scores = top_k(found, 2, np.array([3, 0, 1, 2], dtype=np.int32))
+    >>> docs.tolist(), scores.tolist()
+    ([2, 3], [0.7, 0.5])
     """
-    # The k-th best of a sample is no better than the k-th best of all: it leaves few candidates, and loses none.
-    sample = scores[::_SAMPLED]
-    if len(sample) > k:
-        least = max(least, float(np.partition(sample, len(sample) - k)[len(sample) - k]))
-    candidates = np.flatnonzero(scores > 0 if least <= 0 else scores >= least)
+    docs, scores = found
+    least = max(least, _least(scores, k))  # leaves few candidates, and loses none
+    candidates = np.flatnonzero(scores >= least if least > 0 else scores > 0)
+    scores = scores[candidates]
     if len(candidates) > k:
-        found = scores[candidates]
-        kth = np.partition(found, len(found) - k)[len(found) - k]
-        candidates = candidates[found >= kth]
-    return candidates[np.lexsort((tie_break[candidates], -scores[candidates]))[:k]]
+        kth = np.partition(scores, len(scores) - k)[len(scores) - k]
+        candidates, scores = candidates[scores >= kth], scores[scores >= kth]
+    docs = docs[candidates]
+    best = np.lexsort((tie_break[docs], -scores))[:k]
+    return SparseScores(docs[best], scores[best])

@@ -16,11 +16,11 @@ from cptw_search.batch_scoring import pays, scores_of_many
 from cptw_search.counting import Counts, TermNames
 from cptw_search.feedback import FEEDBACK_DOCS, LEARNED_SHARE, MAX_DOCUMENT_SHARE, TEACHER_LAMBDA, learn_words, rm3
 from cptw_search.model import Cptw
-from cptw_search.postings import Postings, Saturation, top_k
+from cptw_search.postings import Postings, Saturation, Wanted, top_k
 from cptw_search.propagation import bm25_document_weights, bm25_idf, idf, row_lengths
 from cptw_search.pruning import Pruning, prune
 from cptw_search.segment import Segment
-from cptw_search.sparse_scores import SparseScores, add, masked, nonzero
+from cptw_search.sparse_scores import Mask, SparseScores, add, masked, nonzero
 
 if TYPE_CHECKING:
     from cptw_search.counting import Document
@@ -82,7 +82,7 @@ class Scorer:
         yield from self._score_counts(self._model.count(queries), segments, _NEEDED[method])
 
     def score_with_rm3(
-        self, queries: Sequence[Document], segments: Sequence[Segment], masks: Sequence[npt.NDArray[np.bool_]]
+        self, queries: Sequence[Document], segments: Sequence[Segment], masks: Sequence[Mask]
     ) -> Iterator[Mapping[str, Scores]]:
         """Score every document by BM25 for each query, after the query learned words from its best documents.
 
@@ -92,7 +92,7 @@ class Scorer:
             Texts or documents.
         segments : sequence of Segment
             Where the documents are.
-        masks : sequence of ndarray of bool
+        masks : sequence of ndarray of bool or None
             Which documents may be found, and so may teach words.
 
         Yields
@@ -115,10 +115,11 @@ class Scorer:
         self,
         queries: Sequence[Document],
         segments: Sequence[Segment],
-        masks: Sequence[npt.NDArray[np.bool_]],
+        masks: Sequence[Mask],
         lambda_: float,
+        k: int,
     ) -> Iterator[Mapping[str, Scores]]:
-        """Score every document by CPTW and BM25 for each query, and by the words of the best documents.
+        """Score documents by CPTW and BM25 for each query, and by the words of the best documents.
 
         Parameters
         ----------
@@ -126,10 +127,12 @@ class Scorer:
             Texts or documents.
         segments : sequence of Segment
             Where the documents are.
-        masks : sequence of ndarray of bool
+        masks : sequence of ndarray of bool or None
             Which documents may be found, and so may teach words.
         lambda_ : float
             The share of CPTW in the first search; in choosing the documents that teach it is `TEACHER_LAMBDA` at most.
+        k : int
+            How many documents are looked for; others may be left out.
 
         Yields
         ------
@@ -137,22 +140,23 @@ class Scorer:
             The scores of ``"hybrid+feedback"``, one a segment.
         """
         for scores in self.score(queries, segments, "hybrid"):
-            first = _mix(scores["cptw"], scores["bm25"], masks, lambda_)
+            first = _mix(scores["cptw"], scores["bm25"], segments, masks, lambda_)
             learned = self._learn(scores, segments, masks, lambda_)
-            # the weights hold the IDF already: one row of features, scored against BM25's saturated frequencies
-            taught = self._row_scores("bm25", learned.matrix, learned.unknown, segments)
-            yield {"hybrid+feedback": _mix(taught, first, masks, LEARNED_SHARE)}
+            # A hundred words find most documents. Of those that the query itself did not find, only the k best matter.
+            wanted = [Wanted(found.docs, k, mask) for found, mask in zip(first, masks, strict=True)]
+            taught = self._taught(learned, segments, wanted)
+            yield {"hybrid+feedback": _mix(taught, first, segments, masks, LEARNED_SHARE)}
 
     def _learn(
         self,
         scores: Mapping[str, Scores],
         segments: Sequence[Segment],
-        masks: Sequence[npt.NDArray[np.bool_]],
+        masks: Sequence[Mask],
         lambda_: float,
     ) -> Counts:
         """Make a query of the words of the best documents; its weights stand in place of counts."""
         k1, b = self._model.bm25_parameters
-        teachers = _mix(scores["cptw"], scores["bm25"], masks, min(lambda_, TEACHER_LAMBDA))
+        teachers = _mix(scores["cptw"], scores["bm25"], segments, masks, min(lambda_, TEACHER_LAMBDA))
         best = _best(teachers, segments, FEEDBACK_DOCS)
         # documents store no counts of their own
         counts = self._model.count([segments[which].document(doc) for which, doc, _ in best])
@@ -164,7 +168,7 @@ class Scorer:
         self,
         query: Document,
         segments: Sequence[Segment],
-        masks: Sequence[npt.NDArray[np.bool_]],
+        masks: Sequence[Mask],
         method: str,
         lambda_: float,
     ) -> Mixture:
@@ -176,7 +180,7 @@ class Scorer:
             A text or a document.
         segments : sequence of Segment
             Where the documents are.
-        masks : sequence of ndarray of bool
+        masks : sequence of ndarray of bool or None
             Which documents may be found.
         method : {"cptw", "bm25", "hybrid", "hybrid+feedback"}
             How documents are scored.
@@ -197,16 +201,24 @@ class Scorer:
         bm25 = _factor(scores["bm25"], masks, 1 - lambda_)
         if method == "hybrid":
             return Mixture(cptw, bm25)
-        first = _factor(_mix(scores["cptw"], scores["bm25"], masks, lambda_), masks, 1 - LEARNED_SHARE)
+        first = _factor(_mix(scores["cptw"], scores["bm25"], segments, masks, lambda_), masks, 1 - LEARNED_SHARE)
         learned = self._learn(scores, segments, masks, lambda_)
-        taught = self._row_scores("bm25", learned.matrix, learned.unknown, segments)
+        taught = self._taught(learned, segments)
         weights = _factor(taught, masks, LEARNED_SHARE) * learned.matrix.data
         names = TermNames(self._model.vocabulary_, learned.unknown)
         words = {names[n]: w for n, w in zip(learned.matrix.indices.tolist(), weights.tolist(), strict=True)}
         return Mixture(first * cptw, first * bm25, words)
 
-    def _row_scores(self, name: str, row: sp.csr_matrix, unknown: Sequence[str], segments: Sequence[Segment]) -> Scores:
-        return [next(self._scores_of_rows(name, row, unknown, segment)) for segment in segments]
+    def _taught(
+        self, learned: Counts, segments: Sequence[Segment], wanted: Sequence[Wanted | None] | None = None
+    ) -> Scores:
+        """Score documents by learned words: one row, whose weights hold the IDF already."""
+        scores = []
+        for segment, of_segment in zip(segments, wanted or itertools.repeat(None), strict=False):
+            lists, saturation, _ = self._lists("bm25", segment)
+            features = segment.features(learned.matrix.indices, learned.unknown, self._n_terms)
+            scores.append(lists.scores(features, learned.matrix.data, segment.n_docs, saturation, of_segment))
+        return scores
 
     def _scores_of_rows(
         self, name: str, rows: sp.csr_matrix, unknown: Sequence[str], segment: Segment
@@ -265,7 +277,7 @@ class Scorer:
 def rank(
     scores: Mapping[str, Scores],
     segments: Sequence[Segment],
-    masks: Sequence[npt.NDArray[np.bool_]],
+    masks: Sequence[Mask],
     k: int,
     method: str,
     lambda_: float,
@@ -278,7 +290,7 @@ def rank(
         The scores of each method that is needed, one a segment.
     segments : sequence of Segment
         Where the documents are.
-    masks : sequence of ndarray of bool
+    masks : sequence of ndarray of bool or None
         Which documents may be found.
     k : int
         How many at most.
@@ -293,25 +305,26 @@ def rank(
         Segment, document and score, best first; equal scores are ordered by id.
     """
     if method == "hybrid":
-        return _best(_mix(scores["cptw"], scores["bm25"], masks, lambda_), segments, k)
+        return _best(_mix(scores["cptw"], scores["bm25"], segments, masks, lambda_), segments, k)
     allowed = {name: _masked(parts, masks) for name, parts in scores.items()}
     if method == "rrf":
         return _fuse([_best(parts, segments, max(RRF_DEPTH, k)) for parts in allowed.values()], segments)[:k]
     return _best(allowed[method], segments, k)
 
 
-def _masked(parts: Scores, masks: Sequence[npt.NDArray[np.bool_]]) -> Scores:
+def _masked(parts: Scores, masks: Sequence[Mask]) -> Scores:
     return list(map(masked, parts, masks))
 
 
-def _mix(first: Scores, second: Scores, masks: Sequence[npt.NDArray[np.bool_]], share: float) -> Scores:
+def _mix(first: Scores, second: Scores, segments: Sequence[Segment], masks: Sequence[Mask], share: float) -> Scores:
     """Add two scores, each divided by its best; negative ones count as 0."""
-    mixed = [nonzero(np.empty(0)) for _ in masks]
+    mixed = [nonzero(np.empty(0)) for _ in segments]
     for parts, weight in ((_masked(first, masks), share), (_masked(second, masks), 1 - share)):
         best = _best_score(parts)
         if best > 0:
             scaled = [SparseScores(found.docs, weight / best * np.maximum(found.scores, 0.0)) for found in parts]
-            mixed = [add(one, other, len(mask)) for one, other, mask in zip(mixed, scaled, masks, strict=True)]
+            sizes = (segment.n_docs for segment in segments)
+            mixed = [add(one, other, n_docs) for one, other, n_docs in zip(mixed, scaled, sizes, strict=True)]
     return mixed
 
 
@@ -319,7 +332,7 @@ def _best_score(parts: Scores) -> float:
     return max((float(found.scores.max(initial=0.0)) for found in parts), default=0.0)
 
 
-def _factor(parts: Scores, masks: Sequence[npt.NDArray[np.bool_]], share: float) -> float:
+def _factor(parts: Scores, masks: Sequence[Mask], share: float) -> float:
     """Give what `_mix` multiplies a score by."""
     best = _best_score(_masked(parts, masks))
     return share / best if best > 0 else 0.0
@@ -328,11 +341,11 @@ def _factor(parts: Scores, masks: Sequence[npt.NDArray[np.bool_]], share: float)
 def _best(parts: Scores, segments: Sequence[Segment], k: int) -> Ranked:
     found: Ranked = []
     least = 0.0  # what a document needs after k others were found; an equal score may still come first by its id
-    for which, ((docs, scores), segment) in enumerate(zip(parts, segments, strict=True)):
+    for which, (part, segment) in enumerate(zip(parts, segments, strict=True)):
         if len(found) >= k:
             least = heapq.nlargest(k, (score for _, _, score in found))[-1]
-        best = top_k(scores, k, segment.id_ranks[docs], least)
-        found += zip(itertools.repeat(which), docs[best].tolist(), scores[best].tolist(), strict=False)
+        docs, scores = top_k(part, k, segment.id_ranks, least)
+        found += zip(itertools.repeat(which), docs.tolist(), scores.tolist(), strict=False)
     return found if len(segments) == 1 else _in_order(found, segments)[:k]  # one segment's are in order
 
 

@@ -6,16 +6,47 @@ an array takes 8 MB, which the system has to clear each time.
 
 from __future__ import annotations
 
+import contextlib
+import threading
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["SparseScores", "add", "masked", "nonzero"]
+__all__ = ["Mask", "SparseScores", "add", "masked", "nonzero", "zeros"]
 
 FloatArray = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_] | None  # which documents may be found, one a document; None for all of them
 
-_DENSE_FROM = 1 / 8  # of the documents: from here on, adding up in an array over all of them is quicker than sorting
+_kept = threading.local()
+
+
+@contextlib.contextmanager
+def zeros(n_docs: int) -> Iterator[FloatArray]:
+    """Lend memory that is clear already: the system takes longer to give new one than a search does.
+
+    Parameters
+    ----------
+    n_docs : int
+        How many numbers.
+
+    Yields
+    ------
+    ndarray of float64
+        Zeros, to be left as zeros. A borrower who fails does not give them back.
+
+    Examples
+    --------
+    >>> with zeros(3) as sums:
+    ...     sums[1] = 0.5
+    ...     sums[1] = 0.0
+    """
+    array: FloatArray | None = _kept.__dict__.pop("array", None)  # another borrower meanwhile gets an array of his own
+    if array is None or len(array) < n_docs:
+        array = np.zeros(n_docs)
+    yield array[:n_docs]
+    _kept.array = array
 
 
 class SparseScores(NamedTuple):
@@ -56,22 +87,22 @@ def nonzero(scores: FloatArray) -> SparseScores:
     return SparseScores(docs, scores[docs])
 
 
-def masked(found: SparseScores, mask: npt.NDArray[np.bool_]) -> SparseScores:
+def masked(found: SparseScores, mask: Mask) -> SparseScores:
     """Keep the documents that may be found.
 
     Parameters
     ----------
     found : SparseScores
         Scores.
-    mask : ndarray of bool
-        One a document.
+    mask : ndarray of bool or None
+        One a document; None for all of them.
 
     Returns
     -------
     SparseScores
         The same where all may.
     """
-    if mask.all():
+    if mask is None:
         return found
     kept = mask[found.docs]
     return SparseScores(found.docs[kept], found.scores[kept])
@@ -92,7 +123,7 @@ def add(one: SparseScores, other: SparseScores, n_docs: int) -> SparseScores:
     Returns
     -------
     SparseScores
-        Their sums.
+        Their sums, in no order.
 
     Examples
     --------
@@ -103,11 +134,11 @@ def add(one: SparseScores, other: SparseScores, n_docs: int) -> SparseScores:
     """
     if not len(one.docs):
         return other
-    docs, scores = np.concatenate((one.docs, other.docs)), np.concatenate((one.scores, other.scores))
-    if len(docs) >= _DENSE_FROM * n_docs:
-        return nonzero(np.asarray(np.bincount(docs, weights=scores, minlength=n_docs), dtype=np.float64))
-    order = np.argsort(docs, kind="stable")  # those of the first before those of the other
-    docs, scores = docs[order], scores[order]
-    second = np.flatnonzero(docs[1:] == docs[:-1]) + 1
-    scores[second - 1] += scores[second]
-    return SparseScores(np.delete(docs, second), np.delete(scores, second))
+    with zeros(n_docs) as sums:
+        sums[one.docs] = one.scores
+        both = sums[other.docs] + other.scores
+        sums[other.docs] = 0.0
+        alone = np.flatnonzero(sums[one.docs] != 0)
+        sums[one.docs] = 0.0
+    docs, scores = (other.docs, one.docs[alone]), (both, one.scores[alone])
+    return SparseScores(np.concatenate(docs), np.concatenate(scores))
