@@ -16,7 +16,7 @@ from bench_size import Size
 from bench_texts import TAU, Say, soft_cosines
 from million_documents import documents, four_words
 
-from cptw_search import Cptw, EmbeddedIndex, WordVectors, postings
+from cptw_search import Cptw, EmbeddedIndex, WordVectors, acceleration
 from cptw_search.evaluation.datasets import load_dataset
 
 Words = list[str]
@@ -104,11 +104,11 @@ def query_records(
 
 def _our_seconds(index: EmbeddedIndex, query: str, method: str, kind: str) -> float:
     """Time a search of ours with compiled additions, or without."""
-    usual, postings._COMPILED_FROM = postings._COMPILED_FROM, 0 if kind == "numba" else 2**63
+    usual, acceleration.COMPILED_FROM = acceleration.COMPILED_FROM, 0 if kind == "numba" else acceleration.NEVER
     try:
         return seconds_of(lambda: index.search_many([query], 10, method=method, fields=()))
     finally:
-        postings._COMPILED_FROM = usual
+        acceleration.COMPILED_FROM = usual
 
 
 def _words(model: Cptw, query: str) -> Words:

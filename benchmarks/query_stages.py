@@ -19,7 +19,7 @@ from bench_size import Size
 from bench_texts import TAU
 from million_documents import four_words
 
-from cptw_search import Cptw, EmbeddedIndex, load_vectors, postings
+from cptw_search import Cptw, EmbeddedIndex, acceleration, load_vectors
 from cptw_search.evaluation.datasets import load_dataset
 from cptw_search.evaluation.source_files import DATA_VARIABLE
 
@@ -52,7 +52,7 @@ def stages(index: EmbeddedIndex, queries: Sequence[str]) -> tuple[float, dict[st
 
 def main() -> None:
     """Print a table."""
-    postings._COMPILED_FROM = 0
+    acceleration.COMPILED_FROM = 0
     size = Size()
     texts = load_dataset("20news").texts
     vectors = load_vectors(Path(os.environ[DATA_VARIABLE]) / VECTORS)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import importlib.util
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from cptw_search.acceleration import compiled_for
 from cptw_search.errors import CorruptedError
 from cptw_search.propagation import bm25_saturation
-from cptw_search.sparse_scores import Mask, SparseScores, nonzero, zeros
+from cptw_search.sparse_scores import Mask, SparseScores, divide, nonzero, zeros
 from cptw_search.stored_arrays import open_array
 
 __all__ = ["Postings", "Saturation", "Wanted", "top_k"]
@@ -27,9 +25,6 @@ _LONG_LISTS = 150  # postings a list from which a copy of each is quicker than o
 _NOT_THERE = "An inverted list names a document that is not there: the index was changed."
 _FEW_POSTINGS = 1 / 4  # of the documents: up to here, listing what is found is quicker than looking through all of them
 _SAMPLED = 64  # one score of so many gives the bound from which candidates are looked for
-_COMPILED_FROM = (
-    500_000  # postings of a set of documents; for fewer, loading the compiled code takes longer than it saves
-)
 
 
 class Saturation(NamedTuple):
@@ -63,20 +58,6 @@ class Wanted(NamedTuple):
     docs: npt.NDArray[np.intp]
     k: int
     mask: Mask
-
-
-@functools.cache
-def _compiled() -> ModuleType | None:
-    """Load the compiled additions; None where numba is not installed (the extra ``fast``)."""
-    if importlib.util.find_spec("numba") is None:
-        return None
-    try:
-        from cptw_search import compiled
-    except ImportError as error:  # for example: this numba is older than this numpy
-        message = f"numba is installed and cannot be used: {error}. Searches go on without it, and more slowly."
-        warnings.warn(message, RuntimeWarning, stacklevel=2)
-        return None
-    return compiled
 
 
 @dataclass(frozen=True)
@@ -199,6 +180,7 @@ class Postings:
         query_weights: FloatArray,
         n_docs: int,
         saturation: Saturation | None = None,
+        divisors: FloatArray | None = None,
         wanted: Wanted | None = None,
     ) -> SparseScores:
         """Sum query weight times document weight over the features of a query.
@@ -213,6 +195,8 @@ class Postings:
             The number of documents.
         saturation : Saturation, optional
             Makes the document's weights of what is stored; by default they are what is stored.
+        divisors : ndarray of float64, optional
+            What the score of each document is divided by.
         wanted : Wanted, optional
             Others may be left out, where there are so many that listing them takes longer than finding them.
 
@@ -232,14 +216,16 @@ class Postings:
         starts = self.ends[positions] - lengths
         if not lengths.sum():
             return nonzero(np.empty(0))
-        if len(self.docs) >= _COMPILED_FROM and (compiled := _compiled()) is not None:
-            return self._compiled_scores(compiled, starts, lengths, query_weights, n_docs, saturation, wanted)
+        if (compiled := compiled_for(len(self.docs))) is not None:
+            return self._compiled_scores(compiled, starts, lengths, query_weights, n_docs, saturation, divisors, wanted)
         docs, weights = self._lists(starts, lengths)
         _check_docs(docs, n_docs)
         if saturation is not None:
             weights = bm25_saturation(weights, saturation.norms[docs], saturation.k1)
         weights *= np.repeat(query_weights, lengths)
-        return _take(np.asarray(np.bincount(docs, weights=weights, minlength=n_docs), dtype=np.float64), wanted)
+        return _take(
+            np.asarray(np.bincount(docs, weights=weights, minlength=n_docs), dtype=np.float64), divisors, wanted
+        )
 
     def _compiled_scores(
         self,
@@ -249,6 +235,7 @@ class Postings:
         query_weights: FloatArray,
         n_docs: int,
         saturation: Saturation | None,
+        divisors: FloatArray | None,
         wanted: Wanted | None,
     ) -> SparseScores:
         norms, k1 = (np.empty(0), 0.0) if saturation is None else saturation
@@ -257,12 +244,13 @@ class Postings:
         n_listed = n_postings if n_postings < _FEW_POSTINGS * n_docs else 0
         docs, scores = np.empty(n_listed, dtype=np.intp), np.empty(n_listed)
         with zeros(n_docs) as sums:
-            n_found = compiled.add_lists(*lists, sums, norms, float(k1), docs, scores)
+            each = np.empty(0) if divisors is None else divisors
+            n_found = compiled.add_lists(*lists, sums, norms, float(k1), each, docs, scores)
             if n_found < 0:
                 raise CorruptedError(_NOT_THERE)
             if n_listed:
                 return SparseScores(docs[:n_found], scores[:n_found])
-            found = _take(sums, wanted)
+            found = _take(sums, divisors, wanted)
             sums[:] = 0.0
         return found
 
@@ -354,10 +342,12 @@ def _check_docs(docs: npt.NDArray[np.int32], n_docs: int) -> None:
         raise CorruptedError(_NOT_THERE)
 
 
-def _take(sums: FloatArray, wanted: Wanted | None) -> SparseScores:
+def _take(sums: FloatArray, divisors: FloatArray | None, wanted: Wanted | None) -> SparseScores:
     """Take the scores that matter out of an array of all documents, which is used up."""
     if wanted is None:
-        return nonzero(sums)
+        return divide(nonzero(sums), divisors)
+    if divisors is not None:
+        sums /= divisors
     docs, scores = wanted.docs, sums[wanted.docs]
     sums[docs] = 0.0
     if wanted.mask is not None:

@@ -7,13 +7,16 @@ disk. The sums are those of scipy to the last bit.
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from cptw_search.acceleration import compiled_if_loaded
 from cptw_search.errors import CorruptedError
+from cptw_search.sparse_scores import zeros
 
 __all__ = ["check_entries", "multiply_row", "sum_by_column"]
 
@@ -104,17 +107,51 @@ def multiply_row(
     columns, weights = columns[:n_known], weights[:n_known]
     if not n_known:
         return unknown, unknown_weights
+    if (compiled := compiled_if_loaded()) is not None:
+        columns, sums = _multiply_compiled(compiled, columns, weights, matrix, before, after, checked)
+    else:
+        columns, sums = _multiply(columns, weights, matrix, before, after, checked)
+    if len(unknown):
+        columns, sums = np.concatenate([columns, unknown]), np.concatenate([sums, unknown_weights])
+    return columns, sums
+
+
+def _multiply(
+    columns: IntArray,
+    weights: FloatArray,
+    matrix: sp.csr_matrix,
+    before: FloatArray,
+    after: FloatArray,
+    checked: bool,
+) -> tuple[IntArray, FloatArray]:
     starts, ends = matrix.indptr[columns], matrix.indptr[columns + 1]
     spans = [slice(start, end) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
     reached = np.concatenate([matrix.indices[span] for span in spans])
     values = np.concatenate([matrix.data[span] for span in spans])
     if not checked:
-        check_entries(reached, values, n_terms)
-    columns, sums = sum_by_column(reached, values * np.repeat(weights * before[columns], ends - starts), n_terms)
-    sums = sums * after[columns]
-    if len(unknown):
-        columns, sums = np.concatenate([columns, unknown]), np.concatenate([sums, unknown_weights])
-    return columns, sums
+        check_entries(reached, values, len(before))
+    products = values * np.repeat(weights * before[columns], ends - starts)
+    columns, sums = sum_by_column(reached, products, len(before))
+    return columns, sums * after[columns]
+
+
+def _multiply_compiled(
+    compiled: ModuleType,
+    columns: IntArray,
+    weights: FloatArray,
+    matrix: sp.csr_matrix,
+    before: FloatArray,
+    after: FloatArray,
+    checked: bool,
+) -> tuple[IntArray, FloatArray]:
+    parts = (matrix.indptr, matrix.indices, matrix.data, before, after)
+    with zeros(len(before)) as sums:
+        is_sound, found, values = compiled.multiply_row(columns, weights, *parts, sums, checked)
+        if not is_sound:
+            sums[:] = 0.0
+    if not is_sound:
+        return _multiply(columns, weights, matrix, before, after, checked)  # which says what is wrong
+    return found, values
 
 
 def sum_by_column(columns: IntArray, values: FloatArray, n_columns: int) -> tuple[IntArray, FloatArray]:

@@ -20,7 +20,7 @@ from cptw_search.postings import Postings, Saturation, Wanted, top_k
 from cptw_search.propagation import bm25_document_weights, bm25_idf, idf, row_lengths
 from cptw_search.pruning import Pruning, prune
 from cptw_search.segment import Segment
-from cptw_search.sparse_scores import Mask, SparseScores, add, masked, nonzero
+from cptw_search.sparse_scores import Mask, SparseScores, add, divide, masked, nonzero
 
 if TYPE_CHECKING:
     from cptw_search.counting import Document
@@ -217,7 +217,7 @@ class Scorer:
         for segment, of_segment in zip(segments, wanted or itertools.repeat(None), strict=False):
             lists, saturation, _ = self._lists("bm25", segment)
             features = segment.features(learned.matrix.indices, learned.unknown, self._n_terms)
-            scores.append(lists.scores(features, learned.matrix.data, segment.n_docs, saturation, of_segment))
+            scores.append(lists.scores(features, learned.matrix.data, segment.n_docs, saturation, wanted=of_segment))
         return scores
 
     def _scores_of_rows(
@@ -227,17 +227,12 @@ class Scorer:
         lists, saturation, divisors = self._lists(name, segment)
         features = segment.features(rows.indices, unknown, self._n_terms)
         n_docs = segment.n_docs
-        scores: Iterator[SparseScores]
         if rows.shape[0] > 1 and pays(lists, lists_found := lists.find(features)):
-            scores = map(nonzero, scores_of_many(lists, rows, lists_found, n_docs, saturation))
-        else:
-            # not rows[number], which costs as much as a search
-            spans = itertools.starmap(slice, itertools.pairwise(rows.indptr.tolist()))
-            scores = (lists.scores(features[span], rows.data[span], n_docs, saturation) for span in spans)
-        for found in scores:
-            if divisors is not None:
-                np.divide(found.scores, divisors[found.docs], out=found.scores)
-            yield found
+            for scores in scores_of_many(lists, rows, lists_found, n_docs, saturation):
+                yield divide(nonzero(scores), divisors)
+            return
+        for start, end in itertools.pairwise(rows.indptr.tolist()):  # not rows[number], which costs as much as a search
+            yield lists.scores(features[start:end], rows.data[start:end], n_docs, saturation, divisors)
 
     def _score_counts(
         self, counts: Counts, segments: Sequence[Segment], names: Sequence[str]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Mask", "SparseScores", "add", "masked", "nonzero", "zeros"]
+__all__ = ["Mask", "SparseScores", "add", "divide", "masked", "nonzero", "zeros"]
 
 FloatArray = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_] | None  # which documents may be found, one a document; None for all of them
@@ -85,6 +85,26 @@ def nonzero(scores: FloatArray) -> SparseScores:
     """
     docs = np.flatnonzero(scores != 0)  # several times quicker than of the numbers themselves
     return SparseScores(docs, scores[docs])
+
+
+def divide(found: SparseScores, divisors: FloatArray | None) -> SparseScores:
+    """Divide scores in place.
+
+    Parameters
+    ----------
+    found : SparseScores
+        Scores.
+    divisors : ndarray of float64 or None
+        One a document; None for nothing to divide by.
+
+    Returns
+    -------
+    SparseScores
+        The same.
+    """
+    if divisors is not None:
+        np.divide(found.scores, divisors[found.docs], out=found.scores)
+    return found
 
 
 def masked(found: SparseScores, mask: Mask) -> SparseScores:

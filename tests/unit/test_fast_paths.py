@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from cptw_search import Cptw, EmbeddedIndex, WordVectors, postings
+from cptw_search import Cptw, EmbeddedIndex, WordVectors, acceleration
 from cptw_search.batch_scoring import pays, scores_of_many
 from cptw_search.errors import CorruptedError
 from cptw_search.neighbours import nearest_rows
@@ -57,6 +57,16 @@ def test_one_text_is_represented_as_it_is_among_others(weighting: str, placement
         assert mine == dict(zip(row.indices.tolist(), row.data.tolist(), strict=True))
 
 
+@pytest.fixture(params=["numpy", "numba"])
+def multiplier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(acceleration, "COMPILED_FROM", 0 if request.param == "numba" else acceleration.NEVER)
+    if request.param == "numba":
+        pytest.importorskip("numba", reason="the extra `fast` is not installed")
+        assert acceleration.compiled_for(1) is acceleration.compiled_if_loaded() is not None
+    return str(request.param)
+
+
+@pytest.mark.usefixtures("multiplier")
 @pytest.mark.parametrize("n_columns", [50, 100_000])
 def test_a_row_is_multiplied_as_scipy_does(n_columns: int) -> None:
     random = np.random.default_rng(0)
@@ -70,6 +80,29 @@ def test_a_row_is_multiplied_as_scipy_does(n_columns: int) -> None:
     found, values = multiply_row(row.indices, row.data, matrix, before, after, 1.0)
     assert found.tolist() == expected.indices.tolist()
     assert values.tolist() == (expected.data * after[expected.indices]).tolist()
+
+
+@pytest.mark.usefixtures("multiplier")
+def test_products_that_cancel_are_left_out() -> None:
+    S = sp.csr_matrix(np.array([[1.0, 0.5, 0.5], [0.5, 1.0, 0.0], [0.5, 0.0, 1.0]]))
+    ones, weights = np.ones(3), np.array([1.0, -2.0, 0.5])
+    for _ in range(2):  # the second time in memory that was used before
+        columns, sums = multiply_row(np.arange(3), weights, S, ones, ones, 1.0)
+        assert dict(zip(columns.tolist(), sums.tolist(), strict=True)) == {0: 0.25, 1: -1.5, 2: 1.0}
+        columns, sums = multiply_row(np.arange(2), weights[:2], S, ones, ones, 1.0)
+        assert (columns.tolist(), sums.tolist()) == ([1, 2], [-1.5, 0.5])
+
+
+@pytest.mark.usefixtures("multiplier")
+@pytest.mark.parametrize(("column", "value"), [(-1, 0.5), (3, 0.5), (1, 0.0), (1, 1.5), (1, np.nan)])
+def test_entries_that_are_no_similarities_are_refused(column: int, value: float) -> None:
+    S = sp.csr_matrix(np.eye(3))
+    broken = sp.csr_matrix((3, 3))
+    broken.indptr, broken.indices, broken.data = S.indptr, np.array([0, column, 2]), np.array([1.0, value, 1.0])
+    row = (np.arange(3), np.ones(3))
+    with pytest.raises(CorruptedError, match=r"similarity_(data|indices)\.npy must hold co"):
+        multiply_row(*row, broken, np.ones(3), np.ones(3), 1.0, checked=False)
+    assert multiply_row(*row, S, np.ones(3), np.ones(3), 1.0, checked=False)[1].tolist() == [1.0, 1.0, 1.0]
 
 
 def test_sums_that_cancel_are_left_out_either_way() -> None:
@@ -146,7 +179,7 @@ def test_compiled_sums_are_the_same(n_docs: int, is_saturated: bool, monkeypatch
     weights[1] = -weights[0]  # of a document with the same weight twice, nothing is left
     saturation = Saturation(random.random(n_docs), 1.3) if is_saturated else None
     expected = dense(lists.scores(features, weights, n_docs, saturation), n_docs)
-    monkeypatch.setattr(postings, "_COMPILED_FROM", 0)
+    monkeypatch.setattr(acceleration, "COMPILED_FROM", 0)
     for _ in range(2):  # the second time in memory that was used before
         assert dense(lists.scores(features, weights, n_docs, saturation), n_docs).tolist() == expected.tolist()
     broken = replace(lists, docs=lists.docs - 1)
@@ -158,7 +191,7 @@ def test_compiled_sums_are_the_same(n_docs: int, is_saturated: bool, monkeypatch
 @pytest.mark.parametrize("is_compiled", [False, True])
 @pytest.mark.parametrize("is_masked", [False, True])
 def test_no_score_that_matters_is_left_out(is_compiled: bool, is_masked: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postings, "_COMPILED_FROM", 0 if is_compiled else sys.maxsize)
+    monkeypatch.setattr(acceleration, "COMPILED_FROM", 0 if is_compiled else acceleration.NEVER)
     n_docs, k = 5_000, 7
     lists, _ = some_lists(n_docs, 30, 0.1)
     random = np.random.default_rng(2)
@@ -181,20 +214,20 @@ def test_a_search_by_compiled_code_finds_the_same(method: str, monkeypatch: pyte
     built = EmbeddedIndex.build(fitted(), words(400, 600, 12, seed=3), path=tmp_path / "index")
     queries = words(20, 600, 4, seed=4)
     expected = [built.search(query, 7, method=method) for query in queries]
-    monkeypatch.setattr(postings, "_COMPILED_FROM", 0)
+    monkeypatch.setattr(acceleration, "COMPILED_FROM", 0)
     for index in (built, EmbeddedIndex.open(tmp_path / "index")):
         assert [index.search(query, 7, method=method) for query in queries] == expected
 
 
 @pytest.fixture
 def loader() -> Iterator[Callable[[], ModuleType | None]]:
-    postings._compiled.cache_clear()
-    yield postings._compiled
-    postings._compiled.cache_clear()
+    acceleration._load.cache_clear()
+    yield acceleration._load
+    acceleration._load.cache_clear()
 
 
 def test_without_numba_numpy_adds_up(loader: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postings, "_COMPILED_FROM", 0)
+    monkeypatch.setattr(acceleration, "COMPILED_FROM", 0)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert loader() is None
     lists, rows = some_lists(40, 30, 0.1)
