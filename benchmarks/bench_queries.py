@@ -7,6 +7,7 @@ like, and both give documents' numbers or ids alone.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -32,27 +33,29 @@ def query_records(
     size: Size,
     say: Say,
 ) -> list[Record]:
-    """Time every search on every query, one after the other, in rounds; p50 of each round."""
+    """Time every search in rounds, p50 of each. In a round one goes through all queries before the next does.
+
+    As in practice, where nobody runs two engines in turn: whoever comes right after a search that clears much memory finds
+    nothing of his own in the processor's caches.
+    """
     model = index.model
     queries = [query for query in queries if _words(model, query)]  # bm25s refuses a query without any word
     expanded = [reached_words(model, query) for query in queries]
     n_postings = count_postings(index, expanded)
-    n_same = count_postings(index, [_words(model, query) for query in queries])
-    adds = [bare_adds(index, words) for words in expanded]
-    rounds: dict[str, list[float]] = {}
+    own = [_words(model, query) for query in queries]
+    n_same = count_postings(index, own)
+    works: dict[str, list[Callable[[], object]]] = {"bare": [bare_adds(index, words) for words in expanded]}
+    for kind, search in searches.items():
+        for method in ("cptw", "bm25"):
+            works[f"{kind} {method}"] = [functools.partial(_search, index, query, method, kind) for query in queries]
+        works[f"{kind} same"] = [functools.partial(search, words) for words in own]
+        works[f"{kind} equal"] = [functools.partial(search, words) for words in expanded]
+    rounds: dict[str, list[float]] = {work: [] for work in works}
     for number in range(size.n_rounds + 1):
-        seconds: dict[str, list[float]] = {}
-        for query, words, add in zip(queries, expanded, adds, strict=True):
-            seconds.setdefault("bare", []).append(seconds_of(add))
-            own = _words(model, query)
-            for kind, search in searches.items():
-                for method in ("cptw", "bm25"):
-                    seconds.setdefault(f"{kind} {method}", []).append(_our_seconds(index, query, method, kind))
-                seconds.setdefault(f"{kind} same", []).append(seconds_of(lambda own=own, s=search: s(own)))
-                seconds.setdefault(f"{kind} equal", []).append(seconds_of(lambda words=words, s=search: s(words)))
-        if number:  # the first round warms up
-            for kind, found in seconds.items():
-                rounds.setdefault(kind, []).append(float(np.median(found)) * 1e3)
+        for work, calls in works.items():
+            median = float(np.median([seconds_of(call) for call in calls])) * 1e3
+            if number:  # the first round warms up
+                rounds[work].append(median)
     limit = {
         "limit": rounds["bare"],
         "limit_is": "one addition a posting into an array of all documents, by `numpy.bincount`",
@@ -102,11 +105,11 @@ def query_records(
     return records
 
 
-def _our_seconds(index: EmbeddedIndex, query: str, method: str, kind: str) -> float:
-    """Time a search of ours with compiled additions, or without."""
+def _search(index: EmbeddedIndex, query: str, method: str, kind: str) -> object:
+    """Search with compiled additions, or without."""
     usual, acceleration.COMPILED_FROM = acceleration.COMPILED_FROM, 0 if kind == "numba" else acceleration.NEVER
     try:
-        return seconds_of(lambda: index.search_many([query], 10, method=method, fields=()))
+        return index.search_many([query], 10, method=method, fields=())
     finally:
         acceleration.COMPILED_FROM = usual
 

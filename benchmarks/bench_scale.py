@@ -6,7 +6,6 @@ Usage: python benchmarks/bench_scale.py STEP FOLDER NUMBER (called by bench.py)
 from __future__ import annotations
 
 import json
-import resource
 import shutil
 import subprocess
 import sys
@@ -31,10 +30,6 @@ def _rss_mb() -> float:
         if text.startswith("VmRSS:"):
             return int(text.split()[1]) / 1024
     raise OSError("/proc/self/status has no VmRSS")
-
-
-def _peak_mb() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def _folder_bytes(folder: Path) -> int:
@@ -82,15 +77,16 @@ def generate(folder: Path, n_docs: int) -> Facts:
 def load(folder: Path, n_docs: int) -> Facts:
     """Stream documents into a directory."""
     from cptw_search import Cptw, EmbeddedIndex
+    from cptw_search.evaluation.memory import peak_memory
 
     model = Cptw.load(folder / "model")
     target = folder / f"index-{n_docs}"
     shutil.rmtree(target, ignore_errors=True)  # of the time before
-    before = _rss_mb()
-    seconds = seconds_of(lambda: EmbeddedIndex.build(model, documents(n_docs), path=target, progress=False).close())
+    with peak_memory() as peak:  # not `getrusage`, in which a process begins with what its parent held
+        seconds = seconds_of(lambda: EmbeddedIndex.build(model, documents(n_docs), path=target, progress=False).close())
     return {
         "seconds": seconds,
-        "peak_mb": _peak_mb() - before,
+        "peak_mb": (peak.n_bytes or 0) / 1024**2,
         "bytes": _folder_bytes(target) - _folder_bytes(folder / "model"),
     }
 

@@ -57,8 +57,9 @@ def prune(rows: sp.csr_matrix, pruning: Pruning) -> sp.csr_matrix:
     >>> prune(sp.csr_matrix([[4.0, 1.0, 2.0, 3.0]]), Pruning(max_terms=2)).toarray()
     array([[4., 0., 0., 3.]])
     """
-    longest = int(np.diff(rows.indptr).max(initial=0))
-    if pruning.min_share == 0 and (pruning.max_terms is None or longest <= pruning.max_terms):
+    if pruning.min_share == 0 and (
+        pruning.max_terms is None or int(np.diff(rows.indptr).max(initial=0)) <= pruning.max_terms
+    ):
         return rows
     size = np.abs(rows.data)
     row_of = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
