@@ -24,6 +24,7 @@ FloatArray = npt.NDArray[np.float64]
 _LONG_LISTS = 150  # postings a list from which a copy of each is quicker than one of every entry
 _NOT_THERE = "An inverted list names a document that is not there: the index was changed."
 _FEW_POSTINGS = 1 / 4  # of the documents: up to here, listing what is found is quicker than looking through all of them
+_SPARSE_TABLE = 8  # places for each feature that is looked for: a file that was changed must not ask for all the memory
 _SAMPLED = 64  # one score of so many gives the bound from which candidates are looked for
 
 
@@ -269,6 +270,13 @@ class Postings:
         is_there : ndarray of bool
             Whether it has one; its position means nothing otherwise.
         """
+        if len(features) > len(self.features):  # a table of all is made sooner than so many are searched for
+            n_places = 2 + max(int(features.max(initial=0)), int(self.features.max(initial=0)))
+            if n_places < _SPARSE_TABLE * len(features):
+                table = np.full(n_places, -1, dtype=np.intp)  # the last place is for those that are less than 0
+                table[self.features] = np.arange(len(self.features))
+                positions = table[features]
+                return positions, positions >= 0
         features = features.astype(self.features.dtype)  # not the other way round: that would copy all of them
         positions = np.searchsorted(self.features, features)
         if not len(self.features):
@@ -291,6 +299,8 @@ class Postings:
         """
         if not len(positions):
             return np.zeros(0, dtype=np.int64)
+        if len(positions) > len(self.ends):
+            return np.diff(self.ends, prepend=0)[positions]
         return self.ends[positions] - np.where(positions > 0, self.ends[positions - 1], 0)
 
     def matrix(self, n_docs: int, saturation: Saturation | None = None) -> sp.csr_matrix:

@@ -170,6 +170,22 @@ def test_scores_are_the_products(n_docs: int) -> None:
     assert not len(nothing.scores(features, weights, n_docs).docs)
 
 
+def test_many_features_are_found_as_few_are() -> None:
+    lists, _ = some_lists(40, 30, 0.01)
+    assert 0 < len(lists.features) < 30
+    wanted = np.array([7, -1, 29, 0, 500, 3])
+    positions, is_there = lists.find(wanted)
+    for others in (np.arange(40), np.array([2**31 - 1])):  # with the last one, a table would be too large
+        many, are_there = lists.find(np.concatenate((np.tile(wanted, 20), others)))
+        assert are_there[:120].tolist() == np.tile(is_there, 20).tolist()
+        assert many[:120][are_there[:120]].tolist() == np.tile(positions[is_there], 20).tolist()
+        assert lists.lengths(many[are_there]).tolist() == [
+            int(lists.lengths(many[[at]])[0]) for at in np.flatnonzero(are_there)
+        ]
+    nothing = Postings.of(sp.csr_matrix((40, 30)))
+    assert not nothing.find(wanted)[1].any()
+
+
 @pytest.mark.parametrize("n_docs", [40, 5_000])
 @pytest.mark.parametrize("is_saturated", [False, True])
 def test_compiled_sums_are_the_same(n_docs: int, is_saturated: bool, monkeypatch: pytest.MonkeyPatch) -> None:
