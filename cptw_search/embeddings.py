@@ -378,15 +378,16 @@ def stem_vectors(
     [[0.75, 0.25], [0.0, 0.0]]
     """
     nothing: Mapping[str, int] = {}
-    of_each = (forms.get(term, nothing) for term in terms)
-    sorted_forms = [sorted(forms_.items()) if len(forms_) > 1 else [*forms_.items()] for forms_ in of_each]
-    owners = np.repeat(np.arange(len(terms)), [len(pairs) for pairs in sorted_forms])
-    weights = np.array([weight for pairs in sorted_forms for _, weight in pairs], dtype=np.float64)
+    of_each = [forms.get(term, nothing) for term in terms]
+    names = [name for own in of_each for name in (own if len(own) == 1 else sorted(own))]
+    owners = np.repeat(np.arange(len(terms)), list(map(len, of_each)))
+    in_order = zip(owners.tolist(), names, strict=True)
+    weights = np.array([of_each[owner][name] for owner, name in in_order], dtype=np.float64)
     if not (np.isfinite(weights) & (weights > 0)).all():
         raise InvalidInputError(
             f"frequencies of forms must be positive numbers. Got {weights.min()} among them. Leave such forms out."
         )
-    rows = vectors.rows(form for pairs in sorted_forms for form, _ in pairs)
+    rows = vectors.rows(names)
     found = rows >= 0
     owners, weights, rows = owners[found], weights[found], rows[found]
 
