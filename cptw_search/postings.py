@@ -215,9 +215,10 @@ class Postings:
         positions, query_weights = positions[is_there], query_weights[is_there]
         lengths = self.lengths(positions)
         starts = self.ends[positions] - lengths
-        if not lengths.sum():
+        n_postings = int(lengths.sum())
+        if not n_postings:
             return nonzero(np.empty(0))
-        if (compiled := compiled_for(len(self.docs))) is not None:
+        if (compiled := compiled_for(n_postings)) is not None:
             return self._compiled_scores(compiled, starts, lengths, query_weights, n_docs, saturation, divisors, wanted)
         docs, weights = self._lists(starts, lengths)
         _check_docs(docs, n_docs)

@@ -242,6 +242,17 @@ def loader() -> Iterator[Callable[[], ModuleType | None]]:
     acceleration._load.cache_clear()
 
 
+def test_compiled_code_is_loaded_when_that_pays(loader: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("numba", reason="the extra `fast` is not installed")
+    monkeypatch.setattr(acceleration, "COMPILED_FROM", 100)
+    monkeypatch.setattr(acceleration._Tally, "n_postings", 0)
+    assert acceleration.compiled_for(60) is acceleration.compiled_if_loaded() is None
+    assert acceleration.compiled_for(60) is acceleration.compiled_if_loaded() is loader()
+    assert loader() is not None
+    monkeypatch.setattr(acceleration, "COMPILED_FROM", acceleration.NEVER)
+    assert acceleration.compiled_for(60) is acceleration.compiled_if_loaded() is None
+
+
 def test_without_numba_numpy_adds_up(loader: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(acceleration, "COMPILED_FROM", 0)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
