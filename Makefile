@@ -36,7 +36,7 @@ PURE := */cptw_search/analysis.py,*/cptw_search/counting.py,*/cptw_search/propag
 */cptw_search/pruning.py,*/cptw_search/postings.py,*/cptw_search/neighbours.py,*/cptw_search/explain.py,$\
 */cptw_search/highlight.py,*/cptw_search/filters.py,*/cptw_search/document_ids.py,*/cptw_search/embeddings.py,$\
 */cptw_search/derive.py,*/cptw_search/term_vectors.py,*/cptw_search/model.py,*/cptw_search/errors.py,$\
-*/cptw_search/scoring.py,*/cptw_search/sparse_scores.py,*/cptw_search/tuning.py,*/cptw_search/classify.py,*/cptw_search/cluster_names.py,$\
+*/cptw_search/scoring.py,*/cptw_search/sparse_scores.py,*/cptw_search/acceleration.py,*/cptw_search/row_products.py,*/cptw_search/tuning.py,*/cptw_search/classify.py,*/cptw_search/cluster_names.py,$\
 */indexer/mapping.py,*/indexer/bodies.py,*/queries/builders.py,*/queries/bodies.py,*/queries/filters.py,$\
 */queries/fitting.py,*/queries/fusion.py,*/queries/expansion.py,*/queries/learning.py
 
