@@ -34,9 +34,9 @@ def _checked_words(words: Iterable[str], what: str = "words") -> list[str]:
     checked = list(words)
     if set(map(type, checked)) <= {str}:  # as nearly always, and several times quicker than a look at each
         return checked
-    for word in checked:
-        if not isinstance(word, str):
-            raise InvalidInputError(f"{what} must be strings. Got {word!r} among them. Convert them first.")
+    wrong = [word for word in checked if not isinstance(word, str)]
+    if wrong:
+        raise InvalidInputError(f"{what} must be strings. Got {wrong[0]!r} among them. Convert them first.")
     return checked
 
 

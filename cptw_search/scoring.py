@@ -228,11 +228,12 @@ class Scorer:
         features = segment.features(rows.indices, unknown, self._n_terms)
         n_docs = segment.n_docs
         if rows.shape[0] > 1 and pays(lists, lists_found := lists.find(features)):
-            for scores in scores_of_many(lists, rows, lists_found, n_docs, saturation):
-                yield divide(nonzero(scores), divisors)
-            return
-        for start, end in itertools.pairwise(rows.indptr.tolist()):  # not rows[number], which costs as much as a search
-            yield lists.scores(features[start:end], rows.data[start:end], n_docs, saturation, divisors)
+            many = scores_of_many(lists, rows, lists_found, n_docs, saturation)
+            return (divide(nonzero(scores), divisors) for scores in many)
+        spans = itertools.starmap(
+            slice, itertools.pairwise(rows.indptr.tolist())
+        )  # rows[number] costs as much as a search
+        return (lists.scores(features[span], rows.data[span], n_docs, saturation, divisors) for span in spans)
 
     def _score_counts(
         self, counts: Counts, segments: Sequence[Segment], names: Sequence[str]

@@ -111,6 +111,7 @@ class TestWordVectors:
     def test_rows_prefers_the_exact_word_then_the_first_that_differs_in_case(self, table):
         assert table.rows(["SHIP", "ship", "Ship", "BOAT", "leaf"]).tolist() == [2, 1, 1, 0, -1]
         assert table.rows(word for word in ["tree"]).dtype == np.int64
+        assert table.rows(np.array(["tree", "boat"])).tolist() == [3, 0]
         assert table.rows([]).tolist() == []
 
     def test_rows_folds_case_beyond_ascii(self):

@@ -214,9 +214,10 @@ def test_no_score_that_matters_is_left_out(is_compiled: bool, is_masked: bool, m
     mask = random.random(n_docs) < 0.5 if is_masked else None
     docs = random.permutation(n_docs)[:50]
     query = (np.arange(30), random.random(30))
-    everything = dense(lists.scores(*query, n_docs), n_docs)
+    divisors = random.random(n_docs) + 0.5
+    everything = dense(lists.scores(*query, n_docs, divisors=divisors), n_docs)
     for _ in range(2):  # the second time in memory that was used before
-        found = lists.scores(*query, n_docs, wanted=Wanted(docs, k, mask))
+        found = lists.scores(*query, n_docs, divisors=divisors, wanted=Wanted(docs, k, mask))
         assert len(np.unique(found.docs)) == len(found.docs) < n_docs / 2
         assert found.scores.tolist() == everything[found.docs].tolist()
         assert set(docs) <= set(found.docs)
