@@ -35,14 +35,8 @@ _HEADER = b'{"allow_partial_search_results":false}\n'
 _TOO_MANY = re.compile(r"maxClauseCount is set to ([0-9]{1,9})")
 
 # A node that dies between finding hits and fetching them: a server goes to another copy for the first, not for the second.
-_LOST_NODE = frozenset(
-    {
-        "connect_transport_exception",
-        "node_closed_exception",
-        "node_disconnected_exception",
-        "node_not_connected_exception",
-    }
-)
+# Some say so in the error itself, some in what it was caused by.
+_LOST_NODE = re.compile(r"\b(connect_transport|node_closed|node_disconnected|node_not_connected)_exception\b")
 _N_TRIES = 3
 
 RawHit = dict[str, Any]
@@ -101,7 +95,9 @@ def _answers_of_the_living(client: ClusterClient, path: str, searches: list[byte
     """Ask again at once what a node had taken up that died: by then the others know, and its shards have other copies."""
     answers = _answers(client, path, searches)
     for _ in range(_N_TRIES - 1):
-        lost = [position for position, answer in enumerate(answers) if _kinds(answer) & _LOST_NODE]
+        lost = [
+            position for position, answer in enumerate(answers) if _LOST_NODE.search(json.dumps(answer.get("error")))
+        ]
         if not lost:
             break
         again = _answers(client, path, [searches[position] for position in lost])
@@ -143,23 +139,13 @@ def _batches(bodies: Iterable[Clause]) -> Iterator[list[bytes]]:
         yield lines
 
 
-def _said(answer: dict[str, Any]) -> list[tuple[str, str]]:
-    """Kind and words of a search's error and of its causes; nothing where it has none."""
-    if "error" not in answer:
-        return []
-    error = answer["error"]
-    causes = error.get("root_cause") if isinstance(error, dict) else None
-    return [read_reason(part) for part in (error, *(causes if isinstance(causes, list) else ()))]
-
-
-def _kinds(answer: dict[str, Any]) -> set[str]:
-    return {kind for kind, _ in _said(answer)}
-
-
 def _error(answer: dict[str, Any], name: str) -> ClusterError:
-    status, said, kinds = answer.get("status"), _said(answer), _kinds(answer)
+    status, error = answer.get("status"), answer["error"]
     if not isinstance(status, int):
         status = 500
+    causes = error.get("root_cause") if isinstance(error, dict) else None
+    said = [read_reason(part) for part in (error, *(causes if isinstance(causes, list) else ()))]
+    kinds = {kind for kind, _ in said}
     reason = "; ".join(dict.fromkeys(words for _, words in said[1:] or said))[:1000]
     if limit := _TOO_MANY.search("; ".join(words for _, words in said)):
         return TooManyClausesError(f"The query has more clauses than the server takes: {limit[1]}.", int(limit[1]))

@@ -104,30 +104,45 @@ def test_a_search_that_failed(answer: dict[str, Any], error: type[Exception], me
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)  # noqa: S301 - made here
 
 
-class Dying:
-    """Answers each search of a second kind only after some tries: a node died with what it had taken up."""
+DISCONNECTED = failed(
+    500, "node_disconnected_exception", "[node-0][indices:data/read/search[phase/fetch/id]] disconnected"
+)
+NOT_CONNECTED = {
+    "error": {
+        "type": "search_phase_execution_exception",
+        "reason": "",
+        "phase": "fetch",
+        "root_cause": [],
+        "caused_by": {"type": "node_not_connected_exception", "reason": "[node-1][127.0.0.1:49827] Node not connected"},
+    },
+    "status": 500,
+}
 
-    def __init__(self, n_losses: int) -> None:
+
+class Dying:
+    """Answers every second search only after some tries: a node died with what it had taken up."""
+
+    def __init__(self, n_losses: int, error: dict[str, Any]) -> None:
         self.n_losses = n_losses
+        self.error = error
 
     def __call__(self, body: dict[str, Any]) -> dict[str, Any]:
         if body["n"] % 2 == 0 or self.n_losses <= 0:
             return body
         self.n_losses -= 1
-        return failed(
-            500, "node_disconnected_exception", "[node-0][indices:data/read/search[phase/fetch/id]] disconnected"
-        )
+        return self.error
 
 
-def test_a_node_that_dies_takes_no_search_along() -> None:
-    client = Scripted(Dying(3))
+@pytest.mark.parametrize("error", [DISCONNECTED, NOT_CONNECTED])
+def test_a_node_that_dies_takes_no_search_along(error: dict[str, Any]) -> None:
+    client = Scripted(Dying(3, error))
     bodies = [{"n": n} for n in range(5)]
     assert list(multi_search(client, "news", bodies)) == bodies  # type: ignore[arg-type]
     assert [[body["n"] for body in batch] for batch in client.sent] == [[0, 1, 2, 3, 4], [1, 3], [1]]
 
 
 def test_searches_that_nodes_keep_dying_of_fail() -> None:
-    client = Scripted(Dying(1_000))
+    client = Scripted(Dying(1_000, DISCONNECTED))
     with pytest.raises(RejectedError, match=r"failed \(500\): node_disconnected_exception") as caught:
         list(multi_search(client, "news", [{"n": 1}]))  # type: ignore[arg-type]
     assert caught.value.is_temporary
