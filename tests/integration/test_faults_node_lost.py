@@ -2,6 +2,7 @@
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from cluster_faults import MODEL, count, documents, ids, indexer, served, stored_ids
@@ -60,14 +61,20 @@ def test_no_document_is_lost_and_searches_are_answered(own_cluster):
         lost = next(node for node in nodes if node is not master)
         is_lost = threading.Event()
         killer = threading.Timer(1.0, lambda: (lost.kill(), is_lost.set()))
+
+        def search_on(_):
+            n_before = n_after = 0
+            deadline = time.monotonic() + 120
+            while n_after < 25 and time.monotonic() < deadline:
+                n_after += is_lost.is_set()
+                n_before += not is_lost.is_set()
+                assert [(hit.id, hit.score) for hit in index.search("boat 3", k=50, method="cptw")] == expected
+                assert index.count() == N_DOCS
+            return n_before, n_after
+
         killer.start()
-        n_before = n_after = 0
-        deadline = time.monotonic() + 120
-        while n_after < 50 and time.monotonic() < deadline:
-            n_after += is_lost.is_set()
-            n_before += not is_lost.is_set()
-            assert [(hit.id, hit.score) for hit in index.search("boat 3", k=50, method="cptw")] == expected
-            assert index.count() == N_DOCS
+        # Several at once: then it is sure that the node dies with searches that it has taken up.
+        with ThreadPoolExecutor(4) as pool:
+            n_searches = list(pool.map(search_on, range(4)))
         killer.join()
-        assert n_before > 0
-        assert n_after == 50
+        assert all(n_before > 0 and n_after == 25 for n_before, n_after in n_searches)
