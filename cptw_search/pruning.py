@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from cptw_search.errors import InvalidInputError
@@ -62,16 +63,27 @@ def prune(rows: sp.csr_matrix, pruning: Pruning) -> sp.csr_matrix:
     ):
         return rows
     size = np.abs(rows.data)
-    row_of = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
     kept = np.ones(rows.nnz, dtype=bool)
     if pruning.min_share > 0:
+        row_of = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
         largest = np.zeros(rows.shape[0])
         np.maximum.at(largest, row_of, size)
         kept &= size >= pruning.min_share * largest[row_of]
     if pruning.max_terms is not None:
-        order = np.lexsort((rows.indices, -size, row_of))  # the rows stay one behind the other
-        rank = np.empty(rows.nnz, dtype=np.int64)
-        rank[order] = np.arange(rows.nnz) - np.repeat(rows.indptr[:-1], np.diff(rows.indptr))
-        kept &= rank < pruning.max_terms
+        for row in np.flatnonzero(np.diff(rows.indptr) > pruning.max_terms).tolist():
+            span = slice(rows.indptr[row], rows.indptr[row + 1])
+            kept[span] &= _heaviest(size[span], rows.indices[span], pruning.max_terms)
     indptr = np.concatenate(([0], np.cumsum(kept)))[rows.indptr]
     return sp.csr_matrix((rows.data[kept], rows.indices[kept], indptr), shape=rows.shape)
+
+
+def _heaviest(size: npt.NDArray[np.float64], columns: npt.NDArray[np.integer], n: int) -> npt.NDArray[np.bool_]:
+    """Mark the n largest of more than n numbers; of equal ones those of the first columns."""
+    least = np.partition(size, len(size) - n)[len(size) - n]
+    kept = size > least
+    equal = np.flatnonzero(size == least)
+    n_left = n - np.count_nonzero(kept)
+    if n_left < len(equal):
+        equal = equal[np.argsort(columns[equal], kind="stable")[:n_left]]
+    kept[equal] = True
+    return np.asarray(kept)

@@ -11,6 +11,11 @@ __all__ = ["best_score_body", "ranking_body", "search_body", "votes_body"]
 
 _OWN_FIELDS = f"{RESERVED_PREFIX}*"
 
+_SKIPPABLE_TERMS = 8
+"""Up to so many terms a query lets the server pass over documents that cannot be among the best. To know which those are
+takes longer than scoring them all where there are more terms, several times longer on Elasticsearch 7
+(benchmarks/count_hits.py); a server that has to count hits does not try."""
+
 
 def search_body(
     clause: Clause,
@@ -21,6 +26,7 @@ def search_body(
     fields: Sequence[str] | None = None,
     min_score: float | None = None,
     tie_field: str | None = ID_FIELD,
+    hides_own_fields: bool = True,
 ) -> Clause:
     """Make a whole request: the best k documents of a query.
 
@@ -40,6 +46,9 @@ def search_body(
         The least score of a hit.
     tie_field : str, optional
         Equal scores are ordered by this field; by default ``cptw_id``. None leaves the order to the server.
+    hides_own_fields : bool, default True
+        Whether our own fields are taken out of the stored documents. Where they are not stored, that would be work for
+        nothing: the server takes every document apart for it.
 
     Returns
     -------
@@ -52,7 +61,12 @@ def search_body(
     >>> body["sort"], body["search_after"]
     (['_score', {'cptw_id': 'asc'}], [0.25, 'a'])
     """
-    body: Clause = {"query": clause, "size": k, "_source": _source(fields), "track_total_hits": False}
+    body: Clause = {
+        "query": clause,
+        "size": k,
+        "_source": _source(fields, hides_own_fields),
+        "track_total_hits": _scores_all(clause),
+    }
     if tie_field is not None:
         body["sort"] = ["_score", {tie_field: "asc"}]
     if offset:
@@ -82,7 +96,13 @@ def best_score_body(clause: Clause) -> Clause:
     >>> best_score_body({"match_all": {}})
     {'query': {'match_all': {}}, 'size': 1, '_source': False, 'stored_fields': '_none_', 'track_total_hits': False}
     """
-    return {"query": clause, "size": 1, "_source": False, "stored_fields": "_none_", "track_total_hits": False}
+    return {
+        "query": clause,
+        "size": 1,
+        "_source": False,
+        "stored_fields": "_none_",
+        "track_total_hits": _scores_all(clause),
+    }
 
 
 def ranking_body(clause: Clause, k: int, *, tie_field: str | None = ID_FIELD) -> Clause:
@@ -130,7 +150,25 @@ def votes_body(clause: Clause, k: int, label_field: str, n_labels: int) -> Claus
     return {"query": clause, "size": 0, "track_total_hits": False, "aggs": votes}
 
 
-def _source(fields: Sequence[str] | None) -> Clause | bool:
-    if fields is None:
-        return {"excludes": [_OWN_FIELDS]}
-    return {"includes": list(fields), "excludes": [_OWN_FIELDS]} if fields else False
+def _scores_all(clause: Clause) -> bool:
+    """Tell whether a server is to score every document that matches."""
+    return _n_terms(clause) > _SKIPPABLE_TERMS
+
+
+def _n_terms(clause: Clause) -> int:
+    n_terms = 0
+    for kind, content in clause.items():
+        if kind == "bool":
+            n_terms += sum(map(_n_terms, (*content.get("should", ()), *content.get("must", ()))))
+        else:
+            n_terms += len(content["query_vector"]) if kind == "sparse_vector" else 1
+    return n_terms
+
+
+def _source(fields: Sequence[str] | None, hides_own_fields: bool) -> Clause | bool:
+    if fields is not None and not fields:
+        return False
+    parts: Clause = {} if fields is None else {"includes": list(fields)}
+    if hides_own_fields:
+        parts["excludes"] = [_OWN_FIELDS]
+    return parts or True

@@ -106,7 +106,8 @@ class ClusterIndex(ServerIndex):
             )
         clauses: list[dict[str, Clause]] = []
         pruned: list[FittedQuery] = []
-        for terms in expand(self._model, queries, self._layout.placement, self.query_pruning):
+        placement = self._layout.placement if "cptw" in halves else None
+        for terms in expand(self._model, queries, placement, self.query_pruning):
             made: dict[str, Clause] = {}
             room = limit
             if "bm25" in halves and terms.counts:
@@ -231,6 +232,7 @@ class ClusterIndex(ServerIndex):
             fields=[*fields, *sorted(text_fields)] if text_fields and fields is not None else fields,
             min_score=min_score,
             scales=scales,
+            hides_own_fields=self._layout.stores_own_fields,
         )
         parts: list[list[SearchPart]] | None = [] if explain else None
         hits = self._find([query], options, stacklevel=2, parts=parts)[0]
@@ -291,7 +293,13 @@ class ClusterIndex(ServerIndex):
         """
         self._check_queries(queries, k, method, lambda_)
         options = SearchOptions(
-            k=k, method=method, lambda_=lambda_, filters=self.filter_clauses(filter), fields=fields, scales=scales
+            k=k,
+            method=method,
+            lambda_=lambda_,
+            filters=self.filter_clauses(filter),
+            fields=fields,
+            scales=scales,
+            hides_own_fields=self._layout.stores_own_fields,
         )
         return self._find(queries, options, stacklevel=2)
 
@@ -356,5 +364,6 @@ class ClusterIndex(ServerIndex):
             lambda_=lambda_,
             filters=self.filter_clauses(filter),
             exclude_ids=[check_id(doc_id, "doc_id")],
+            hides_own_fields=self._layout.stores_own_fields,
         )
         return self._find([document], options, stacklevel=2)[0]

@@ -43,7 +43,7 @@ class ExpandedQuery(NamedTuple):
 
 
 def expand(
-    model: Cptw, queries: Sequence[Document], placement: str, pruning: Pruning | None = None
+    model: Cptw, queries: Sequence[Document], placement: str | None, pruning: Pruning | None = None
 ) -> list[ExpandedQuery]:
     """Turn queries into weighted terms.
 
@@ -53,8 +53,8 @@ def expand(
         A fitted model.
     queries : sequence of str or mapping
         Texts or documents.
-    placement : {"query", "both", "document"}
-        Where the propagation is done.
+    placement : {"query", "both", "document"} or None
+        Where the propagation is done; None: nowhere, and there are no weights.
     pruning : Pruning, optional
         What is kept of propagated queries.
 
@@ -73,11 +73,14 @@ def expand(
     ({'boat': 0.55, 'ship': 0.44, 'two': 0.71}, {'boat': 1.0, 'two': 1.0})
     """
     counts = model.count(queries)
-    rows = model.represent_counts(counts.matrix, "query", placement, True)
+    matrix = counts.matrix
+    if placement is None:
+        rows = sp.csr_matrix(matrix.shape)
+    else:
+        rows = model.represent_counts(matrix, "query", placement, True)
     if pruning is not None:
         rows = prune(rows, pruning)
     names = TermNames(model.vocabulary_, counts.unknown)
-    matrix = counts.matrix
     # The IDF of these terms alone: that of the whole vocabulary takes longer than all the rest of a short query.
     weighted = matrix.data * bm25_idf(model.document_frequencies(matrix.indices), model.n_docs_)
     return [

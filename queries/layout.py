@@ -43,6 +43,8 @@ class IndexLayout:
         Where the propagation is done.
     field_type : str
         The type of the field of weights; ``"none"`` in an index for BM25 alone.
+    stores_own_fields : bool
+        Whether its stored documents have our own fields in them, as in an index that was there before.
     fields : mapping of str to str
         The fields that can be filtered on, and their types.
     """
@@ -51,6 +53,7 @@ class IndexLayout:
     model_id: str
     placement: str
     field_type: str
+    stores_own_fields: bool
     fields: Mapping[str, str]
 
 
@@ -182,8 +185,14 @@ def read_layout(client: ClusterClient, name: str) -> IndexLayout:
             raise InvalidInputError(
                 f"The index {index!r} must have a field {field!r} of the type {kind!r}. {state}: index anew."
             )
+    left_out = read_optional(mapping, list, "_source", "excludes") or []
     return IndexLayout(
-        index, str(meta.get("model_id")), str(meta["placement"]), str(meta["field_type"]), read_fields(mapping)
+        index,
+        str(meta.get("model_id")),
+        str(meta["placement"]),
+        str(meta["field_type"]),
+        stores_own_fields=any(field not in left_out for field in wanted),
+        fields=read_fields(mapping),
     )
 
 

@@ -83,6 +83,8 @@ class SearchOptions:
         not given.
     tie_field : str, optional
         Equal scores are ordered by this field.
+    hides_own_fields : bool
+        Whether our own fields have to be taken out of the stored documents.
     """
 
     k: int = 10
@@ -96,6 +98,7 @@ class SearchOptions:
     min_score: float | None = None
     scales: tuple[float, float] | None = None
     tie_field: str | None = ID_FIELD
+    hides_own_fields: bool = True
 
 
 def check_options(options: SearchOptions) -> None:
@@ -217,6 +220,7 @@ def _body(clause: Clause, options: SearchOptions) -> Clause:
         fields=options.fields,
         min_score=options.min_score,
         tie_field=options.tie_field,
+        hides_own_fields=options.hides_own_fields,
     )
 
 

@@ -16,7 +16,7 @@ from cptw_queries.learning import Learner
 from cptw_queries.searching import HALVES, LEARNING, SearchOptions, SearchPart, check_options, run_searches
 from cptw_queries.sending import RawHit, TooManyClausesError, fetch_documents
 from cptw_search.backend import Hit, check_search
-from cptw_search.cluster import ClusterClient, check_index_name, connect, make_path
+from cptw_search.cluster import RESERVED_PREFIX, ClusterClient, check_index_name, connect, make_path
 from cptw_search.cluster_answers import read_number, read_part
 from cptw_search.document_ids import check_id
 from cptw_search.errors import ClusterConnectionError, InvalidInputError, RejectedError
@@ -146,8 +146,10 @@ class ServerIndex(ABC):
     def _hits(self, hits: list[RawHit]) -> list[Hit]:
         found = []
         for hit in hits:
-            fields = dict(hit.get("_source") or {})
-            fields.pop("id", None)
+            stored = hit.get("_source") or {}
+            fields = {
+                name: value for name, value in stored.items() if name != "id" and not name.startswith(RESERVED_PREFIX)
+            }
             found.append(Hit(read_part(hit, str, "_id"), read_number(hit, "_score"), fields))
         return found
 

@@ -217,6 +217,23 @@ def test_a_search_with_everything() -> None:
     assert "sort" not in search_body(BM25, 10, tie_field=None)
 
 
+def test_stored_documents_without_our_fields_are_given_as_they_are() -> None:
+    assert search_body(BM25, 10, hides_own_fields=False)["_source"] is True
+    assert search_body(BM25, 10, fields=["title"], hides_own_fields=False)["_source"] == {"includes": ["title"]}
+    assert search_body(BM25, 10, fields=[], hides_own_fields=False)["_source"] is False
+
+
+@pytest.mark.parametrize("field_type", ["rank_features", "sparse_vector"])
+def test_of_a_query_with_many_terms_the_server_scores_all_hits(field_type: str) -> None:
+    def query(n_terms: int) -> dict[str, object]:
+        weights = weights_query(field_type, {f"w{number}": 1.0 for number in range(n_terms - 2)})
+        return narrow(hybrid_query([(weights, 0.3, 1.0), (BM25, 0.7, 1.0)]), [{"term": {"label": "sport"}}])
+
+    for body in (lambda clause: search_body(clause, 10), best_score_body, lambda clause: ranking_body(clause, 100)):
+        assert body(query(8))["track_total_hits"] is False
+        assert body(query(9))["track_total_hits"] is True
+
+
 def test_the_best_score_alone() -> None:
     assert best_score_body(BM25) == {
         "query": BM25,

@@ -10,9 +10,10 @@ import pytest
 from cluster_documents import load
 from contract import DOCUMENTS, fitted
 
+from cptw_indexer import ClusterIndexer
 from cptw_queries import ClusterIndex, ExistingIndex, QueryPrunedWarning, RawFilter, aggregate_votes
 from cptw_search import Cptw, EmbeddedIndex, KnnClassifier
-from cptw_search.cluster import ClusterClient, connect
+from cptw_search.cluster import ClusterClient, connect, make_path
 from cptw_search.errors import (
     FormatVersionError,
     InvalidInputError,
@@ -39,6 +40,23 @@ def index(client: ClusterClient, index_name: str) -> ClusterIndex:
     model = fitted()
     load(client, index_name, model, DOCUMENTS)
     return ClusterIndex(client, index_name, model)
+
+
+def test_our_own_fields_are_never_shown(client: ClusterClient, index: ClusterIndex, index_name: str) -> None:
+    there = f"{index_name}-there"  # an index of somebody else's, whose stored documents get our fields
+    client.request("PUT", make_path(there), body={"mappings": {"properties": {"id": {"type": "keyword"}}}})
+    for document in DOCUMENTS:
+        client.request("PUT", make_path(there, "_doc", str(document["id"])), body=document)
+    client.request("POST", make_path(there, "_refresh"))
+    ClusterIndexer(client, there, index.model).add_to_existing(progress=False)
+    added = ClusterIndex(client, there, index.model)
+    assert (index.layout.stores_own_fields, added.layout.stores_own_fields) == (False, True)
+    for method in ("cptw", "bm25", "hybrid", "hybrid+feedback", "rrf"):
+        for one in (index, added):
+            hits = one.search(QUERY, k=20, method=method)
+            assert hits
+            assert not [name for hit in hits for name in hit.fields if name.startswith("cptw_")]
+            assert all("text" in hit.fields or "title" in hit.fields for hit in hits)
 
 
 @pytest.mark.parametrize("method", ["cptw", "bm25", "hybrid", "hybrid+feedback", "rrf"])
