@@ -1,7 +1,7 @@
 """Tests of what may explain a difference to the paper's Table 2; docs/reproduction.md holds what came out.
 
 Each check changes one thing and leaves the protocol as it is: the preparation of the texts, the length of rows, the order
-of the documents, the vectors, and what is known of the test part. Run with the data sets in the folder that CPTW_DATA
+of the documents, the vectors, what is known of the test part, and the two numbers of documents in the authors' code. Run with the data sets in the folder that CPTW_DATA
 names::
 
     python benchmarks/reproduction_checks.py preparation reuters twitter --out checks.json
@@ -26,7 +26,7 @@ from cptw_search import WordVectors, load_vectors
 from cptw_search.evaluation.baselines import BagOfWords, Bm25, MeanVector
 from cptw_search.evaluation.classification import run_split
 from cptw_search.evaluation.datasets import LabelledTexts, load_dataset
-from cptw_search.evaluation.knn import Comparison, SparseComparison, nearest
+from cptw_search.evaluation.knn import Comparison, SparseComparison, nearest, unit_sparse
 from cptw_search.evaluation.methods import Method, Setting
 from cptw_search.evaluation.paper_figures import TABLE_2
 from cptw_search.evaluation.propagated import Propagated
@@ -34,8 +34,10 @@ from cptw_search.evaluation.protocol import CountedTexts, Round, Split, count_te
 from cptw_search.evaluation.report import paper_method
 from cptw_search.evaluation.statistics import with_contractions
 from cptw_search.evaluation.unnormalised import UnnormalisedBagOfWords
+from cptw_search.propagation import column_scale, idf_released
+from cptw_search.similarity import term_similarity
 
-CHECKS = ("preparation", "rows", "order", "neighbours", "bm25", "vectors", "transductive")
+CHECKS = ("preparation", "rows", "order", "neighbours", "bm25", "vectors", "transductive", "released")
 TAUS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 VARIANTS = ("l2 tf", "l2 idf-released", "l2 idf-input")
 SHARES = (0.25, 0.5, 0.75)
@@ -97,6 +99,27 @@ class GensimBm25:
             saturation = rows.data + k1 * (1 - b + b * part.n_docs / mean_length)
             rows.data = idf[rows.indices] * rows.data * (k1 + 1) / saturation
             yield setting, SparseComparison(part.queries, rows)
+
+
+@dataclass(frozen=True)
+class ReleasedCode(Propagated):
+    """CPTW_IDF to the letter of the authors' code: the weights of queries have the number of all documents in them."""
+
+    variants: Sequence[str] = ("l2 idf-released",)
+    taus: Sequence[float] = TAUS
+    name: str = "cptw-released"
+
+    def compare(self, part: Round, settings: Sequence[Setting]) -> Iterator[tuple[Setting, Comparison]]:
+        """Give the cosines."""
+        n_all = part.n_docs + part.queries.shape[0]
+        for setting in sorted(settings, key=lambda one: one.parameters):
+            S = term_similarity(part.vectors, setting.parameters[0][1], n_threads=1, progress=False)
+            alpha = column_scale(S, "l2")
+            ours, theirs = (
+                idf_released(S, alpha, part.df, part.n_docs, n_docs_in_log=n_docs).apply(rows)
+                for rows, n_docs in ((part.train, part.n_docs), (part.queries, n_all))
+            )
+            yield setting, SparseComparison(unit_sparse(theirs), unit_sparse(ours))
 
 
 def measure(data: CountedTexts, method: Method, splits: Sequence[Split], **said: object) -> Iterator[Row]:
@@ -214,6 +237,13 @@ def check_transductive(texts: LabelledTexts, vectors: WordVectors | None) -> Ite
     for name, one in (("training part", data), ("all documents", known)):
         for method in methods:
             yield from measure(one, method, splits_of(one), check="transductive", words_of=name)
+
+
+def check_released(texts: LabelledTexts, vectors: WordVectors | None) -> Iterator[Row]:
+    """CPTW_IDF with one number of documents, and with the two of the authors' code."""
+    data = count_texts(texts, vectors)
+    for method in (Propagated(("l2 idf-released",), TAUS), ReleasedCode()):
+        yield from measure(data, method, splits_of(data), check="released")
 
 
 def main() -> None:
