@@ -16,8 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 from retrieval_study import COLLECTIONS, Prepared, Scores, Setting, best_is_one, prepare, top
 
+from cptw_search.bm25 import bm25_norms, bm25_saturation
 from cptw_search.feedback import FEEDBACK_DOCS, LEARNED_SHARE, TEACHER_LAMBDA, learn_words
-from cptw_search.propagation import bm25_norms, bm25_saturation
 
 MEASURES = ("ndcg@10", "map", "recall@100")
 BM25 = {"k1": 1.5, "b": 0.75}

@@ -31,11 +31,11 @@ from pages import fill
 
 from cptw_search import Cptw
 from cptw_search.backend import BM25_SCALE
+from cptw_search.bm25 import bm25_document_weights, bm25_idf
 from cptw_search.evaluation.collections import Collection, load_collection
 from cptw_search.evaluation.retrieval_measures import MEASURES, RetrievalScores, measure_run
 from cptw_search.evaluation.significance import holm, paired_p_value
 from cptw_search.feedback import FEEDBACK_DOCS, MAX_DOCUMENT_SHARE, TEACHER_LAMBDA, learn_words, rm3
-from cptw_search.propagation import bm25_document_weights, bm25_idf
 
 COLLECTIONS = ("cranfield", "cisi", "medline", "cacm", "scifact", "nfcorpus")
 DEPTH = 1_000

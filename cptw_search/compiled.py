@@ -45,7 +45,7 @@ def add_lists(starts, ends, query_weights, docs, weights, zeros, norms, k1, divi
     zeros : ndarray of float64
         A zero a document, to add up in. Where documents are listed, they are zeros again in the end, unless -1 is returned.
     norms : ndarray of float64
-        For BM25, what `cptw_search.propagation.bm25_norms` gives for each document; empty for weights as they are.
+        For BM25, what `cptw_search.bm25.bm25_norms` gives for each document; empty for weights as they are.
     k1 : float
         For BM25, its saturation.
     divisors : ndarray of float64
@@ -70,7 +70,7 @@ def add_lists(starts, ends, query_weights, docs, weights, zeros, norms, k1, divi
                 return -1
             weight = float(weights[at])
             if is_saturated:
-                weight = weight * (k1 + 1) / (weight + norms[doc])  # as cptw_search.propagation.bm25_saturation
+                weight = weight * (k1 + 1) / (weight + norms[doc])  # as cptw_search.bm25.bm25_saturation
             before = zeros[doc]
             if is_listed and before == 0:  # for the first time, or after weights that cancelled out
                 found[n_touched] = doc

@@ -19,11 +19,12 @@ from cptw_search.filters import Filter, check_filter
 from cptw_search.index_directory import IndexDirectory, SavedSegment
 from cptw_search.live_segments import LiveSegment, documents_with_ids_of, keep_few, merge, repeated_id
 from cptw_search.model import Cptw
+from cptw_search.placement import PLACEMENTS
 from cptw_search.progress import progress_bar
-from cptw_search.propagation import PLACEMENTS
 from cptw_search.pruning import Pruning
 from cptw_search.scoring import Scorer, rank
-from cptw_search.segment import Segment, SegmentBuilder
+from cptw_search.segment import Segment
+from cptw_search.segment_builder import SegmentBuilder
 from cptw_search.sparse_scores import Mask
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from cptw_search.bm25 import bm25_document_weights, bm25_idf
 from cptw_search.counting import Document, TermNames
 from cptw_search.errors import InvalidInputError
 from cptw_search.explain import (
@@ -27,7 +28,6 @@ from cptw_search.explain import (
     surface_words,
 )
 from cptw_search.model import Cptw
-from cptw_search.propagation import bm25_document_weights, bm25_idf
 
 __all__ = ["EXPLAINED_METHODS", "Mixture", "check_explainable", "explain_mixture", "mix"]
 

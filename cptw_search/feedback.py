@@ -14,7 +14,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from cptw_search.errors import InvalidInputError
-from cptw_search.propagation import row_lengths
+from cptw_search.placement import row_lengths
 from cptw_search.pruning import Pruning, prune
 
 __all__ = [

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cptw_search.index_directory import SavedSegment
-from cptw_search.segment import Segment, merge_segments
+from cptw_search.segment import Segment
+from cptw_search.segment_builder import merge_segments
 from cptw_search.sparse_scores import Mask
 
 __all__ = ["MAX_SEGMENTS", "LiveSegment", "documents_with_ids_of", "keep_few", "merge", "repeated_id"]

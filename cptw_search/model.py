@@ -14,22 +14,19 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from cptw_search.analysis import TextAnalyzer, get_analyzer
+from cptw_search.bm25 import bm25_document_weights, bm25_idf
 from cptw_search.counting import Collection, Counts, Document, WordLookup, read_collection
 from cptw_search.errors import CorruptedError, InvalidInputError, check_choice
 from cptw_search.estimator import Estimator
 from cptw_search.model_directory import compute_model_id, load_model, save_model
+from cptw_search.placement import PLACEMENTS, place, row_lengths
 from cptw_search.propagation import (
     NORMALIZATIONS,
-    PLACEMENTS,
     WEIGHTINGS,
     Propagation,
-    bm25_document_weights,
-    bm25_idf,
     column_scale,
-    place,
     propagation,
     propagation_of_columns,
-    row_lengths,
 )
 from cptw_search.row_products import check_entries
 from cptw_search.similarity import check_tau, raise_threshold, term_similarity

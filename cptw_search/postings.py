@@ -13,8 +13,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from cptw_search.acceleration import compiled_for
+from cptw_search.bm25 import bm25_saturation
 from cptw_search.errors import CorruptedError
-from cptw_search.propagation import bm25_saturation
 from cptw_search.sparse_scores import Mask, SparseScores, divide, nonzero, zeros
 from cptw_search.stored_arrays import open_array
 
@@ -29,7 +29,7 @@ _SAMPLED = 64  # one score of so many gives the bound from which candidates are 
 
 
 class Saturation(NamedTuple):
-    """How BM25 makes weights of frequencies, see `cptw_search.propagation.bm25_saturation`.
+    """How BM25 makes weights of frequencies, see `cptw_search.bm25.bm25_saturation`.
 
     Attributes
     ----------

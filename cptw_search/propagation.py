@@ -28,20 +28,13 @@ from cptw_search.row_products import IntArray, check_entries, multiply_row
 
 __all__ = [
     "NORMALIZATIONS",
-    "PLACEMENTS",
     "WEIGHTINGS",
     "Propagation",
-    "bm25_document_weights",
-    "bm25_idf",
-    "bm25_norms",
-    "bm25_saturation",
     "column_scale",
     "idf",
     "idf_released",
-    "place",
     "propagation",
     "propagation_of_columns",
-    "row_lengths",
 ]
 
 FloatArray = npt.NDArray[np.float64]
@@ -53,9 +46,6 @@ WEIGHTINGS = ("tf", "idf-equation", "idf-released", "idf-weighted", "idf-input",
 """How term frequencies and document frequencies enter."""
 
 _MANY_ENTRIES = 20_000  # of rows, from which threads pay
-
-PLACEMENTS = {"both": (1, 1), "query": (0, 2), "document": (2, 0)}
-"""How often the document and the query side are multiplied by M (then by its transpose)."""
 
 
 def column_scale(similarity: sp.csr_matrix, normalization: str) -> FloatArray:
@@ -450,167 +440,3 @@ def propagation_of_columns(
     if weighting == "idf-released":
         unknown_weight = float(np.log2(n_docs))
     return Propagation(similarity, row_scale, factors, unknown_weight, checked=False)
-
-
-def bm25_idf(df: FloatArray, n_docs: int) -> FloatArray:
-    """Compute ln(1 + (N - df + 0.5) / (df + 0.5)), Lucene's IDF, which is never negative.
-
-    Parameters
-    ----------
-    df : ndarray
-        Document frequencies; 0 counts as 1.
-    n_docs : int
-        N, the number of documents.
-
-    Returns
-    -------
-    ndarray
-        One weight a term.
-
-    Examples
-    --------
-    >>> bm25_idf(np.array([1.0]), 2).round(4)  # ln(1 + 1.5 / 1.5)
-    array([0.6931])
-    """
-    df = np.maximum(df, 1)
-    return np.asarray(np.log1p((n_docs - df + 0.5) / (df + 0.5)))
-
-
-def bm25_document_weights(counts: sp.csr_matrix, average_length: float, k1: float, b: float) -> sp.csr_matrix:
-    """Compute tf (k1 + 1) / (tf + k1 (1 - b + b length / average length)).
-
-    Parameters
-    ----------
-    counts : csr_matrix
-        Term frequencies; a document's length is their sum.
-    average_length : float
-        Mean length of the model's documents.
-    k1 : float
-        Saturation.
-    b : float
-        How much length matters, 0 to 1.
-
-    Returns
-    -------
-    csr_matrix
-        Weights in place of frequencies.
-
-    Examples
-    --------
-    >>> bm25_document_weights(sp.csr_matrix([[2.0, 1.0]]), 3.0, k1=1.0, b=0.5).toarray().round(4)  # 4/3, 2/2
-    array([[1.3333, 1.    ]])
-    """
-    lengths = np.repeat(np.asarray(counts.sum(axis=1), dtype=np.float64).ravel(), np.diff(counts.indptr))
-    weights = bm25_saturation(counts.data, bm25_norms(lengths, average_length, k1, b), k1)
-    return sp.csr_matrix((weights, counts.indices, counts.indptr), shape=counts.shape)
-
-
-def bm25_norms(lengths: FloatArray, average_length: float, k1: float, b: float) -> FloatArray:
-    """Compute k1 (1 - b + b length / average length), by which long documents count less.
-
-    Parameters
-    ----------
-    lengths : ndarray
-        Lengths of documents.
-    average_length : float
-        Mean length of the model's documents.
-    k1 : float
-        Saturation.
-    b : float
-        How much length matters, 0 to 1.
-
-    Returns
-    -------
-    ndarray
-        The norms.
-    """
-    relative = lengths / average_length if average_length > 0 else np.ones_like(lengths)
-    return np.asarray(k1 * (1 - b + b * relative))
-
-
-def bm25_saturation(tf: FloatArray, norms: FloatArray, k1: float) -> FloatArray:
-    """Compute tf (k1 + 1) / (tf + norm) entry by entry.
-
-    Parameters
-    ----------
-    tf : ndarray
-        Term frequencies.
-    norms : ndarray
-        What `bm25_norms` gives for each one's document.
-    k1 : float
-        Saturation.
-
-    Returns
-    -------
-    ndarray
-        The weights.
-    """
-    return np.asarray(tf * (k1 + 1) / (tf + norms))
-
-
-def row_lengths(rows: sp.csr_matrix) -> FloatArray:
-    """Compute the Euclidean length of each row.
-
-    Parameters
-    ----------
-    rows : csr_matrix
-        Any rows.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        The lengths.
-    """
-    # as a product with ones, which adds up each row in its order and needs no array of row numbers
-    squares = sp.csr_matrix((rows.data**2, rows.indices, rows.indptr), shape=rows.shape)
-    return np.asarray(np.sqrt(squares @ np.ones(rows.shape[1])))
-
-
-def place(rows: sp.csr_matrix, operator: Propagation, times: int, *, unit_length: bool) -> sp.csr_matrix:
-    """Multiply rows by M not at all, once, or by M and then its transpose; divide by the length of x M.
-
-    Parameters
-    ----------
-    rows : csr_matrix
-        Documents or queries, weighted but not propagated.
-    operator : Propagation
-        M.
-    times : {0, 1, 2}
-        0: x, 1: x M, 2: x M M'. See `PLACEMENTS`.
-    unit_length : bool
-        Divide by |x M|, whatever ``times`` is: then score(q, d) is the same cosine in every placement.
-
-    Returns
-    -------
-    csr_matrix
-        The rows to store or to send; a row of zeros stays one.
-    """
-    if rows.shape[0] == 1:
-        return _place_one(rows, operator, times, unit_length)
-    propagated = operator.apply(rows) if times > 0 or unit_length else rows
-    placed = (rows, propagated, None)[times]
-    if placed is None:
-        placed = operator.apply_transposed(propagated)
-    if not unit_length:
-        return placed
-    lengths = row_lengths(propagated)
-    inverse = np.divide(1.0, lengths, where=lengths > 0, out=np.zeros_like(lengths))
-    data = placed.data * np.repeat(inverse, np.diff(placed.indptr))
-    return sp.csr_matrix((data, placed.indices, placed.indptr), shape=placed.shape)
-
-
-def _place_one(row: sp.csr_matrix, operator: Propagation, times: int, unit_length: bool) -> sp.csr_matrix:
-    """Do what `place` does for a single row, which is what a search has."""
-    row.sort_indices()
-    placed: tuple[IntArray, FloatArray] = (row.indices, row.data)
-    propagated = placed
-    if times > 0 or unit_length:
-        propagated = operator.apply_row(*placed)
-    if times > 0:
-        placed = propagated if times == 1 else operator.apply_row_transposed(*propagated)
-    columns, weights = placed
-    if unit_length:
-        squares = propagated[1] ** 2
-        length = float(np.sqrt(np.bincount(np.zeros(len(squares), dtype=np.intp), weights=squares, minlength=1)[0]))
-        weights = weights * (1.0 / length if length > 0 else 0.0)
-    return sp.csr_matrix((weights, columns, np.array([0, len(columns)], dtype=np.int32)), shape=row.shape)

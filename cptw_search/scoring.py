@@ -13,11 +13,13 @@ import scipy.sparse as sp
 
 from cptw_search.backend import RRF_CONSTANT, RRF_DEPTH
 from cptw_search.batch_scoring import pays, scores_of_many
+from cptw_search.bm25 import bm25_document_weights, bm25_idf
 from cptw_search.counting import Counts, TermNames
 from cptw_search.feedback import FEEDBACK_DOCS, LEARNED_SHARE, MAX_DOCUMENT_SHARE, TEACHER_LAMBDA, learn_words, rm3
 from cptw_search.model import Cptw
+from cptw_search.placement import row_lengths
 from cptw_search.postings import Postings, Saturation, Wanted, top_k
-from cptw_search.propagation import bm25_document_weights, bm25_idf, idf, row_lengths
+from cptw_search.propagation import idf
 from cptw_search.pruning import Pruning, prune
 from cptw_search.segment import Segment
 from cptw_search.sparse_scores import Mask, SparseScores, add, divide, masked, nonzero

@@ -11,7 +11,7 @@ from cptw_search.cluster_names import INDEX_FORMAT
 from cptw_search.document_ids import MAX_ID_BYTES
 from cptw_search.errors import InvalidInputError, check_choice
 from cptw_search.model import Cptw
-from cptw_search.propagation import PLACEMENTS
+from cptw_search.placement import PLACEMENTS
 from cptw_search.pruning import Pruning
 
 __all__ = [

@@ -10,10 +10,10 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from cptw_search.backend import BM25_SCALE
+from cptw_search.bm25 import bm25_document_weights, bm25_idf
 from cptw_search.counting import TermNames
 from cptw_search.feedback import learn_words
 from cptw_search.model import Cptw
-from cptw_search.propagation import bm25_document_weights, bm25_idf
 from cptw_search.pruning import Pruning, prune
 
 if TYPE_CHECKING:

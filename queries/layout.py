@@ -18,7 +18,7 @@ from cptw_search.errors import (
     ModelMismatchError,
     check_choice,
 )
-from cptw_search.propagation import PLACEMENTS
+from cptw_search.placement import PLACEMENTS
 
 __all__ = ["NO_WEIGHTS", "IndexLayout", "check_layout", "read_fields", "read_layout", "read_mapping"]
 

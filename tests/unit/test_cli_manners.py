@@ -27,7 +27,8 @@ from cptw_search.cli.reference import MARKER, reference
 from cptw_search.cli.reference import main as write_reference
 from cptw_search.documents import FORMATS
 from cptw_search.neighbours import VOTES
-from cptw_search.propagation import NORMALIZATIONS, PLACEMENTS, WEIGHTINGS
+from cptw_search.placement import PLACEMENTS
+from cptw_search.propagation import NORMALIZATIONS, WEIGHTINGS
 from cptw_search.purposes import PURPOSES
 
 CPTW = [sys.executable, "-c", "from cptw_search.cli import main; main()"]

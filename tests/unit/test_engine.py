@@ -138,7 +138,8 @@ def test_an_id_in_two_segments_of_one_load_is_found(model: Cptw, monkeypatch: py
 
 
 def test_ids_with_equal_hashes_are_told_apart(model: Cptw, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cptw_search.segment.hash_id", lambda _doc_id: 7)
+    for module in ("segment", "segment_builder"):
+        monkeypatch.setattr(f"cptw_search.{module}.hash_id", lambda _doc_id: 7)
     index = EmbeddedIndex.build(model, DOCUMENTS)
     index.add([{"id": "d", "text": "boat"}])
     assert [index.get(doc_id)["id"] for doc_id in "abcd"] == list("abcd")  # type: ignore[index]

@@ -15,8 +15,9 @@ from cptw_search import Cptw, EmbeddedIndex, WordVectors, acceleration
 from cptw_search.batch_scoring import pays, scores_of_many
 from cptw_search.errors import CorruptedError
 from cptw_search.neighbours import nearest_rows
+from cptw_search.placement import PLACEMENTS
 from cptw_search.postings import Postings, Saturation, Wanted, top_k
-from cptw_search.propagation import PLACEMENTS, WEIGHTINGS
+from cptw_search.propagation import WEIGHTINGS
 from cptw_search.row_products import multiply_row, sum_by_column
 from cptw_search.similarity import term_similarity
 from cptw_search.sparse_scores import SparseScores, add, nonzero
