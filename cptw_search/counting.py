@@ -6,7 +6,6 @@ text once: each distinct surface word is stemmed once, everything after that is 
 
 from __future__ import annotations
 
-import itertools
 import threading
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +24,6 @@ __all__ = ["Collection", "Counts", "Document", "TermNames", "Tokens", "WordLooku
 Document = str | Mapping[str, object]
 
 NO_TERM = -1  # the id of a stop word
-_FEW_TOKENS = 1_000
 
 
 class Counts(NamedTuple):
@@ -150,8 +148,6 @@ def _read(
 
 def _count(tokens: Tokens, n_columns: int) -> sp.csr_matrix:
     """Sum the tokens of each document; stop words (negative ids) are left out."""
-    if len(tokens.document_ends) == 1 and len(tokens.ids) < _FEW_TOKENS:
-        return _count_one(tokens, n_columns)
     text_lengths = np.diff(tokens.text_ends, prepend=0)
     data = np.repeat(tokens.text_weights, text_lengths)
     ends = np.concatenate(([0], tokens.text_ends))[np.concatenate(([0], tokens.document_ends))]
@@ -160,20 +156,6 @@ def _count(tokens: Tokens, n_columns: int) -> sp.csr_matrix:
     matrix = sp.csr_matrix((data[kept], tokens.ids[kept], indptr), shape=(len(tokens.document_ends), n_columns))
     matrix.sum_duplicates()
     return matrix
-
-
-def _count_one(tokens: Tokens, n_columns: int) -> sp.csr_matrix:
-    """Do what `_count` does for a single document, such as a query: sorting a few numbers is quicker than a matrix."""
-    weights = tokens.text_weights
-    if len(weights) != 1:
-        weights = np.repeat(weights, np.diff(tokens.text_ends, prepend=0))
-    sums: dict[int, float] = {}
-    for term, weight in zip(tokens.ids.tolist(), itertools.cycle(weights.tolist()), strict=False):
-        if term != NO_TERM:
-            sums[term] = sums.get(term, 0.0) + weight
-    columns = sorted(sums)
-    data, indices = np.array([sums[column] for column in columns]), np.array(columns, dtype=np.int32)
-    return sp.csr_matrix((data, indices, np.array([0, len(columns)], dtype=np.int32)), shape=(1, n_columns))
 
 
 class TermNames:
@@ -327,6 +309,8 @@ class WordLookup(dict[str, int]):
         >>> counts.matrix.toarray().tolist(), counts.unknown
         ([[1.0, 1.0, 1.0], [1.0, 0.0, 0.0]], ['yacht'])
         """
+        if isinstance(documents, (list, tuple)) and len(documents) == 1:
+            return self._count_one(documents[0], field_weights)
         tokens = _read(documents, self._analyzer, self, field_weights)
         if int(tokens.ids.max(initial=NO_TERM)) < self.n_terms:
             return Counts(_count(tokens, self.n_terms), [])
@@ -341,3 +325,20 @@ class WordLookup(dict[str, int]):
         ids[is_unknown] = new_ids[np.searchsorted(unknown_ids, tokens.ids[is_unknown])]
         tokens.ids = ids
         return Counts(_count(tokens, self.n_terms + len(unknown)), [unknown[k] for k in order])
+
+    def _count_one(self, document: Document, field_weights: Mapping[str, float]) -> Counts:
+        """Do what `count` does for a single document, such as a query: a few words are counted before arrays are made."""
+        sums: dict[int, float] = {}
+        for text, weight in _parts(document, field_weights, 0):
+            for term_id in map(self.__getitem__, self._analyzer.words(text)):
+                sums[term_id] = sums.get(term_id, 0.0) + weight
+        sums.pop(NO_TERM, None)
+        known = sorted(term_id for term_id in sums if term_id < self.n_terms)
+        unknown = sorted((self._unknown[k - self.n_terms], k) for k in sums if k >= self.n_terms)
+        columns = [*known, *range(self.n_terms, self.n_terms + len(unknown))]
+        data = [sums[term_id] for term_id in (*known, *(term_id for _, term_id in unknown))]
+        matrix = sp.csr_matrix(
+            (np.array(data), np.array(columns, dtype=np.int32), np.array([0, len(columns)], dtype=np.int32)),
+            shape=(1, self.n_terms + len(unknown)),
+        )
+        return Counts(matrix, [term for term, _ in unknown])

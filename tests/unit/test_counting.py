@@ -34,6 +34,22 @@ def test_min_df_renumbers_terms_and_sentences() -> None:
     np.testing.assert_array_equal(collection.counts.toarray(), [[1, 1], [1, 1], [0, 1]])
 
 
+def test_a_document_alone_is_counted_as_among_others() -> None:
+    weights = {"title": 2.5, "text": 1.0}
+    lookup = WordLookup(["boat", "sea"], ENGLISH)
+    lookup.count(["an earlier yacht"], weights)  # which must not show
+    for document in (
+        {"title": "the sea", "text": "yachts, boats and zebras at sea, a yacht"},
+        "apples, boat",
+        "",
+        "the",
+    ):
+        alone, among = lookup.count([document], weights), lookup.count([document, ""], weights)
+        assert alone.unknown == among.unknown
+        np.testing.assert_array_equal(alone.matrix.toarray(), among.matrix[:1].toarray())
+        assert alone.matrix.has_canonical_format
+
+
 def test_several_threads_may_share_a_lookup() -> None:
     lookup = WordLookup(["boat"], get_analyzer("whitespace"))
     documents = [" ".join(f"w{(i * 7 + j) % 500}" for j in range(40)) for i in range(200)]
