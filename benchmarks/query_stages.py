@@ -25,7 +25,7 @@ from cptw_search.evaluation.source_files import DATA_VARIABLE
 
 STAGES = {
     "reading and counting the words": ("model.py", "count"),
-    "propagating them, S twice": ("propagation.py", "place"),
+    "propagating them, S twice": ("placement.py", "place"),
     "adding up the postings": ("postings.py", "_compiled_scores"),
     "finding the ten best": ("scoring.py", "rank"),
     "their ids": ("engine.py", "_hit"),

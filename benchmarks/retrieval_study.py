@@ -328,7 +328,7 @@ def table(records: list[dict[str, object]]) -> str:
         lines.append("| mean | " + " | ".join(f"{mean[s]:.4f}" for s in systems) + " |")
         lines.append("| mean gain | " + " | ".join(f"{gain[s]:+.1%}" for s in systems) + " |")
         lines.append("")
-    return "\n".join(lines)
+    return "\n".join(lines).rstrip()
 
 
 def shown(row: Mapping[str, object], measure: str) -> str:
