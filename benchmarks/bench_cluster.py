@@ -106,7 +106,7 @@ def bulk_records(
     Every document twice: a load counts and swaps in the end, which takes a fifth of a second whatever its size.
     """
     records = []
-    documents = [*documents, *itertools.islice(copies(documents), len(documents))]
+    documents = [*documents, *copies(documents, 1)]
     ways = [("", nullcontext, size.n_repeats, os.cpu_count() or 1)]
     if is_local and len(os.sched_getaffinity(0)) > 1:
         apart = "; a core for the server, another for the client"

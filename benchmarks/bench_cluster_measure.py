@@ -28,6 +28,7 @@ from cptw_search.pruning import Pruning
 RECOMMENDED = 200  # terms of a document with placement both, see docs/cluster-trade.md
 LEASE = "1m"  # how long a server keeps what it may need to copy a shard; 12 hours by default
 SECONDS_FOR_LEASE = 90.0  # it looks every 30 seconds
+STATS_AGE = 1.1  # seconds
 N_HITS = 10
 K_COPIES = 4
 
@@ -155,7 +156,8 @@ def measure_rates(place: Place, kind: str, documents: Documents, n_repeats: int)
 
 
 def server_seconds(client: ClusterClient) -> float:
-    """Ask how much processor time the server has used so far."""
+    """Ask how much processor time the server has used so far; what it says may be as old as `STATS_AGE`."""
+    time.sleep(STATS_AGE)
     nodes = client.request("GET", "/_nodes/stats/process")["nodes"].values()
     return float(sum(node["process"]["cpu"]["total_in_millis"] for node in nodes)) / 1e3
 
@@ -312,7 +314,7 @@ def measure_growth(
     before = time_searches(searches, queries, n_warm, 1)
     facts: dict[str, dict[str, float]] = {}
     for kind in LAYOUTS:
-        summary = place.indexer(kind, kind).add(copies(documents), progress=False)
+        summary = place.indexer(kind, kind).add(copies(documents, K_COPIES), progress=False)
         facts[kind] = {"docs_per_second": summary.rate}
     settle(place.client, [names[kind] for kind in LAYOUTS], wait=False)
     after = time_searches(searches, queries, n_warm, 1)
@@ -322,8 +324,8 @@ def measure_growth(
     return facts
 
 
-def copies(documents: Documents) -> Iterator[dict[str, object]]:
+def copies(documents: Documents, n_copies: int) -> Iterator[dict[str, object]]:
     """Give the documents under other ids, some times over: an index that is larger by that."""
-    for number in range(K_COPIES):
+    for number in range(n_copies):
         for document in documents:
             yield {**document, "id": f"{document['id']}-{number}"}

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from bench_cluster import TAU, Size, read_documents
-from bench_cluster_measure import N_HITS, Place, percentiles, settle, time_searches
+from bench_cluster_measure import N_HITS, Place, copies, percentiles, settle, time_searches
 from cluster_trade import VECTORS, started
 from cluster_trade_measure import SEED, draw_four_words
 
@@ -56,9 +56,9 @@ def main() -> None:
     weights = {query: expand(model, [query], "query", Pruning())[0].weights for query in queries}
     with started(arguments.server) as url, connect(url) as client:
         place = Place(client, url, f"cptw-bench-{uuid.uuid4().hex[:12]}", model)
-        many = ({**one, "id": f"{one['id']}-{copy}"} for copy in range(arguments.copies) for one in documents)
         indexer = place.indexer("query", "counted")
-        print(f"{arguments.server}, {indexer.load(many, progress=False).n_indexed:,} documents; p50 and p95, ms")
+        summary = indexer.load(copies(documents, arguments.copies), progress=False)
+        print(f"{arguments.server}, {summary.n_indexed:,} documents; p50 and p95, ms")
         name = f"{place.prefix}-counted"
         settle(client, [name], wait=False)
         for n_terms in N_TERMS:

@@ -1,8 +1,8 @@
 """Tests of what may explain a difference to the paper's Table 2; docs/reproduction.md holds what came out.
 
 Each check changes one thing and leaves the protocol as it is: the preparation of the texts, the length of rows, the order
-of the documents, the vectors, what is known of the test part, and the two numbers of documents in the authors' code. Run with the data sets in the folder that CPTW_DATA
-names::
+of the documents, the vectors, what is known of the test part, and the two numbers of documents in the authors' code. Run
+with the data sets in the folder that CPTW_DATA names::
 
     python benchmarks/reproduction_checks.py preparation reuters twitter --out checks.json
     python benchmarks/reproduction_checks.py vectors reuters --vectors googlenews.npz --others glove.npz --out checks.json
