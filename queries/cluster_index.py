@@ -93,6 +93,9 @@ class ClusterIndex(ServerIndex):
     def _is_known(self, index: str) -> bool:
         return index == self._layout.index
 
+    def _stores_own_fields(self) -> bool:
+        return self._layout.stores_own_fields
+
     def _fields(self) -> Mapping[str, str]:
         return self._layout.fields
 
@@ -232,7 +235,6 @@ class ClusterIndex(ServerIndex):
             fields=[*fields, *sorted(text_fields)] if text_fields and fields is not None else fields,
             min_score=min_score,
             scales=scales,
-            hides_own_fields=self._layout.stores_own_fields,
         )
         parts: list[list[SearchPart]] | None = [] if explain else None
         hits = self._find([query], options, stacklevel=2, parts=parts)[0]
@@ -293,13 +295,7 @@ class ClusterIndex(ServerIndex):
         """
         self._check_queries(queries, k, method, lambda_)
         options = SearchOptions(
-            k=k,
-            method=method,
-            lambda_=lambda_,
-            filters=self.filter_clauses(filter),
-            fields=fields,
-            scales=scales,
-            hides_own_fields=self._layout.stores_own_fields,
+            k=k, method=method, lambda_=lambda_, filters=self.filter_clauses(filter), fields=fields, scales=scales
         )
         return self._find(queries, options, stacklevel=2)
 
@@ -364,6 +360,5 @@ class ClusterIndex(ServerIndex):
             lambda_=lambda_,
             filters=self.filter_clauses(filter),
             exclude_ids=[check_id(doc_id, "doc_id")],
-            hides_own_fields=self._layout.stores_own_fields,
         )
         return self._find([document], options, stacklevel=2)[0]

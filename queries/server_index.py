@@ -6,6 +6,7 @@ import copy
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cptw_queries.builders import Clause
@@ -94,6 +95,10 @@ class ServerIndex(ABC):
     def _is_known(self, index: str) -> bool:
         """Tell whether hits of that index are hits of what was read."""
 
+    def _stores_own_fields(self) -> bool:
+        """Tell whether stored documents may have our own fields in them."""
+        return True
+
     # Searching ----------------------------------------------------------------------------------------------------
 
     def _check_queries(self, queries: Sequence[Document], k: int, method: str, lambda_: float) -> None:
@@ -117,8 +122,9 @@ class ServerIndex(ABC):
             learner = Learner(self._model, limit)
             room = limit - learner.n_terms if options.method == LEARNING else limit
             clauses, pruned = self._clauses(queries, HALVES[options.method], max(room, 2))
+            asked = replace(options, hides_own_fields=self._stores_own_fields())  # of the index that is there now
             try:
-                found = run_searches(self.client, self.name, clauses, options, learner, parts)
+                found = run_searches(self.client, self.name, clauses, asked, learner, parts)
             except TooManyClausesError as error:
                 if error.limit >= self.max_clauses or attempt == MOST_ATTEMPTS:
                     raise
